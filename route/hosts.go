@@ -30,11 +30,10 @@ func isHostName(s string) bool {
 
 // listHosts reads Options.Hosts. It returns the table's hosts, sorted, and those that the option itself names.
 func listHosts(option string, known []string) (all, named []string, problems []error) {
-	list := strings.TrimSpace(option)
-	if list == "" {
+	list, add := strings.CutPrefix(strings.TrimSpace(option), "+")
+	if list == "" && !add {
 		return known, nil, nil
 	}
-	list, add := strings.CutPrefix(list, "+")
 	for item := range strings.SplitSeq(list, ",") {
 		item = strings.TrimSpace(item)
 		if add {
@@ -50,11 +49,7 @@ func listHosts(option string, known []string) (all, named []string, problems []e
 	if add {
 		all = slices.Concat(known, named)
 	}
-	all = sortedSet(all)
-	if len(all) > maxHosts {
-		problems = append(problems, fmt.Errorf("hosts: %d names: want at most %d", len(all), maxHosts))
-	}
-	return all, named, problems
+	return sortedSet(all), named, problems
 }
 
 func sortedSet(names []string) []string {

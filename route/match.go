@@ -9,8 +9,8 @@ const maxSegments = 12
 // Both are parts of escapedPath, byte for byte; nothing is allocated unless it fails.
 //
 // A path with one segment or none ("/", "/favicon.ico", "/euw1/") is an *[Error] with Status 404 and Problem [NoPath];
-// host is then that segment, so the caller can tell them apart. An empty first segment ("//lol") or a missing leading
-// slash is a 400. Whether the host exists is Match's business.
+// host is then that segment, so the caller can tell them apart. A malformed first segment ("//lol", "/../lol") or a missing
+// leading slash is a 400. Whether the host exists is Match's business.
 func (t *Table) Split(escapedPath string) (host, rest string, err error) {
 	if escapedPath == "" || escapedPath == "/" {
 		return "", "", refusal(404, NoPath, "no host: want a path like /euw1/lol/status/v4/platform-data", "")
@@ -18,15 +18,21 @@ func (t *Table) Split(escapedPath string) (host, rest string, err error) {
 	if escapedPath[0] != '/' {
 		return "", "", malformed(escapedPath, "a path starts with /")
 	}
-	end := strings.IndexByte(escapedPath[1:], '/') + 1
-	switch {
-	case end == 1:
+	host, _, found := strings.Cut(escapedPath[1:], "/")
+	if host == "" {
 		return "", "", malformed(escapedPath, emptySegment)
-	case end == 0 || end == len(escapedPath)-1:
-		host, _, _ = strings.Cut(escapedPath[1:], "/")
+	}
+	if !isHostName(host) {
+		// The first segment obeys the rules of the others: "/../lol" and "/%00/lol" are malformed, not unknown.
+		if _, bad := scan(escapedPath[:len("/")+len(host)], new([maxSegments]string)); bad != "" {
+			return "", "", malformed(escapedPath, bad)
+		}
+	}
+	rest = escapedPath[len("/")+len(host):]
+	if !found || rest == "/" {
 		return host, "", refusal(404, NoPath, "no path after "+quote(host)+": want a path like /euw1/lol/status/v4/platform-data", "")
 	}
-	return escapedPath[1:end], escapedPath[end:], nil
+	return host, rest, nil
 }
 
 // Match finds the route of a request for escapedPath at host. The path is Riot's, without the host in front and without
@@ -84,40 +90,40 @@ func scan(path string, to *[maxSegments]string) (n int, bad string) {
 	if path[0] != '/' {
 		return 0, "a path starts with /"
 	}
-	start, dots := 1, true // dots: the segment holds nothing but "." and "%2e" so far
-	for i := 1; i <= len(path); i++ {
-		if i == len(path) || path[i] == '/' {
-			switch {
-			case start < i && dots && dotSegment(path[start:i]):
-				return 0, "a path has no segment . or .., escaped or not"
-			case start < i:
-				if n < maxSegments {
-					to[n] = path[start:i]
+	for i := 1; i < len(path); i++ {
+		start, dots := i, true // dots: the segment holds nothing but "." and "%2e" so far
+		for ; i < len(path) && path[i] != '/'; i++ {
+			switch byteClass[path[i]] {
+			case plain:
+				dots = false
+				for i+1 < len(path) && byteClass[path[i+1]] == plain { // nearly every byte is
+					i++
 				}
-				n++
-			case i < len(path):
-				return 0, emptySegment
+			case dot:
+			case percent:
+				if i+2 >= len(path) || hex(path[i+1]) < 0 || hex(path[i+2]) < 0 {
+					return 0, "% starts an escape of two hexadecimal digits"
+				}
+				decoded := hex(path[i+1])<<4 | hex(path[i+2])
+				if decoded < 0x20 || decoded == 0x7f {
+					return 0, "a path has no control byte, escaped or not"
+				}
+				dots = dots && decoded == '.'
+				i += 2
+			default:
+				return 0, "a path has no raw control byte, space, ? or #"
 			}
-			start, dots = i+1, true
-			continue
 		}
-		switch c := path[i]; byteClass[c] {
-		case plain:
-			dots = false
-		case dot:
-		case forbidden:
-			return 0, "a path has no raw control byte, space, ? or #"
-		case percent:
-			if i+2 >= len(path) || hex(path[i+1]) < 0 || hex(path[i+2]) < 0 {
-				return 0, "% starts an escape of two hexadecimal digits"
-			}
-			decoded := hex(path[i+1])<<4 | hex(path[i+2])
-			if decoded < 0x20 || decoded == 0x7f {
-				return 0, "a path has no control byte, escaped or not"
-			}
-			dots = dots && decoded == '.'
-			i += 2
+		switch {
+		case start == i:
+			return 0, emptySegment
+		case dots && dotSegment(path[start:i]):
+			return 0, "a path has no segment . or .., escaped or not"
 		}
+		if n < maxSegments {
+			to[n] = path[start:i]
+		}
+		n++
 	}
 	return n, ""
 }
@@ -150,6 +156,7 @@ const (
 	plain = iota
 	dot
 	percent
+	slash
 	forbidden
 )
 
@@ -160,7 +167,7 @@ var byteClass = [256]uint8{
 	forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, // 0x10
 	forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden,
 	' ': forbidden, '?': forbidden, '#': forbidden, 0x7f: forbidden,
-	'.': dot, '%': percent,
+	'.': dot, '%': percent, '/': slash,
 }
 
 func malformed(path, rule string) *Error {

@@ -3,6 +3,7 @@ package route
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -29,8 +30,8 @@ type files struct {
 	rows     []row
 	byKey    map[string]int // verb and template without names → index into rows
 	groups   map[string][]string
-	hosts    []string // every host named anywhere
-	dropped  string   // the file whose rows are dropped
+	hosts    map[string]bool // every host named anywhere
+	dropped  string          // the file whose rows are dropped
 	problems []error
 
 	file string // being read
@@ -44,7 +45,7 @@ func (f *files) problem(format string, args ...any) {
 // read adds one file. A second file's rows replace equal ones of the first.
 func (f *files) read(name string, r io.Reader) {
 	if f.byKey == nil {
-		f.byKey, f.groups = map[string]int{}, map[string][]string{}
+		f.byKey, f.groups, f.hosts = map[string]int{}, map[string][]string{}, map[string]bool{}
 	}
 	before := f.file
 	f.file, f.line = name, 0
@@ -59,6 +60,9 @@ func (f *files) read(name string, r io.Reader) {
 	}
 	// Some editors put a byte order mark in front.
 	for line := range strings.Lines(strings.TrimPrefix(string(text), "\ufeff")) {
+		if len(f.problems) > maxProblems {
+			return
+		}
 		f.line++
 		fields := strings.Fields(line)
 		switch {
@@ -179,16 +183,14 @@ func (f *files) expand(list string) []string {
 		return nil
 	}
 	hosts = sortedSet(hosts)
-	f.hosts = append(f.hosts, hosts...)
+	for _, h := range hosts {
+		f.hosts[h] = true
+	}
 	return hosts
 }
 
 func (f *files) groupNames() string {
-	var names []string
-	for name := range f.groups {
-		names = append(names, "@"+name)
-	}
-	return strings.Join(sortedSet(names), ", ")
+	return "@" + strings.Join(slices.Sorted(maps.Keys(f.groups)), ", @")
 }
 
 // isName reports whether s is a name of a service or group.

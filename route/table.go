@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -68,7 +69,10 @@ func New(o Options) (*Table, error) {
 	}
 	rows := f.resolve()
 
-	list, named, problems := listHosts(o.Hosts, sortedSet(f.hosts))
+	list, named, problems := listHosts(o.Hosts, slices.Sorted(maps.Keys(f.hosts)))
+	if len(list) > maxHosts {
+		problems = append(problems, fmt.Errorf("hosts: %d names: want at most %d", len(list), maxHosts))
+	}
 	if problems = append(f.problems, problems...); len(problems) > 0 {
 		return nil, joinSome(problems)
 	}
@@ -118,11 +122,12 @@ func (t *Table) Hosts() []string { return slices.Clone(t.hostList) }
 // its Hosts are then empty but not nil.
 func (t *Table) Methods() []*Method { return slices.Clone(t.methods) }
 
-// joinSome joins the first few problems: a file of another format would have thousands.
+// maxProblems bounds an error's lines: a file of another format would have thousands.
+const maxProblems = 25
+
 func joinSome(problems []error) error {
-	const most = 25
-	if n := len(problems); n > most {
-		problems = append(problems[:most:most], fmt.Errorf("… and %d more", n-most))
+	if len(problems) > maxProblems {
+		problems = append(problems[:maxProblems:maxProblems], errors.New("… and more"))
 	}
 	return errors.Join(problems...)
 }
