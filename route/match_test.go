@@ -61,6 +61,7 @@ func TestMatch(t *testing.T) {
 		{"GET", "asia", "/riot/account/v1/accounts/by-riot-id/%EC%95%88/안", "asia:/riot/account/v1/accounts/by-riot-id/{gameName}/{tagLine}"},
 		{"GET", "asia", "/riot/account/v1/accounts/by-riot-id/.../a.b", "asia:/riot/account/v1/accounts/by-riot-id/{gameName}/{tagLine}"},
 		{"GET", "asia", "/riot/account/v1/accounts/by-riot-id/%2e%2E./..a", "asia:/riot/account/v1/accounts/by-riot-id/{gameName}/{tagLine}"},
+		{"GET", "asia", "/riot/account/v1/accounts/by-riot-id/x%2e/%2Ex", "asia:/riot/account/v1/accounts/by-riot-id/{gameName}/{tagLine}"},
 		{"GET", "asia", "/riot/account/v1/accounts/by-riot-id/..%2F../.%2F", "asia:/riot/account/v1/accounts/by-riot-id/{gameName}/{tagLine}"},
 
 		// A literal that arrives escaped isn't that literal.
@@ -131,6 +132,7 @@ func TestRefused(t *testing.T) {
 		{"missing segment", "GET", "europe", "/lol/match/v5/by-puuid/x/ids", route.UnknownPath, "/lol/match/v5/matches/by-puuid/{puuid}/ids", ""},
 		{"extra segment", "GET", "euw1", "/lol/status/v4/platform-data/x", route.UnknownPath, "/lol/status/v4/platform-data", ""},
 		{"capitals", "GET", "europe", "/lol/match/v5/Matches/EUW1_7", route.UnknownPath, "/lol/match/v5/matches/{matchId}", ""},
+		{"all capitals", "GET", "europe", "/LOL/MATCH/V5/MATCHES/EUW1_7/TIMELINE", route.UnknownPath, "/lol/match/v5/matches/{matchId}/timeline", ""},
 		{"needless escape", "GET", "europe", "/%6Col/match/v5/matches/EUW1_7", route.UnknownPath, "/lol/match/v5/matches/{matchId}", ""},
 		{"escaped separator", "GET", "europe", "/lol/match/v5/matches%2FEUW1_7", route.UnknownPath, "/lol/match/v5/matches/{matchId}", ""},
 		{"prefix of paths", "GET", "europe", "/lol/", route.UnknownPath, "", ""},

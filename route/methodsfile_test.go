@@ -89,6 +89,39 @@ func TestVerbBeforeLiteral(t *testing.T) {
 	}
 }
 
+// A refusal names each verb of the path once, sorted, and prefers a literal to a parameter where both are near.
+func TestRefusalsOfFile(t *testing.T) {
+	table := newTable(t, withMethods("!replace\nPUT /a/me a-v1 * key\nGET /a/me a-v1 * key\nPUT /a/{id} a-v1 * key\n"+
+		"GET /b/{id}/x b-v1 * key\nGET /b/me/x b-v1 * key\n"))
+	_, err := table.Match("POST", "kr", "/a/me")
+	if e := refused(t, err, 404, route.UnknownVerb); !strings.HasSuffix(e.Error(), "it has GET, PUT") {
+		t.Error(e)
+	}
+	_, err = table.Match("GET", "kr", "/b/me/y")
+	if e := refused(t, err, 404, route.UnknownPath); e.Nearest != "/b/me/x" {
+		t.Errorf("nearest %s, want /b/me/x", e.Nearest)
+	}
+}
+
+// More hosts than a machine word has bits, each with a method of its own.
+func TestManyHosts(t *testing.T) {
+	var text strings.Builder
+	var hosts []string
+	for i := range 150 {
+		host := fmt.Sprintf("%c%c%d", 'a'+i/10, 'a'+i/10, i%10)
+		hosts = append(hosts, host)
+		fmt.Fprintf(&text, "GET /own/%s own-v1 %s key\n", host, host)
+	}
+	table := newTable(t, withMethods(text.String()))
+	for _, own := range hosts {
+		for _, host := range hosts {
+			if _, err := table.Match("GET", host, "/own/"+own); (err == nil) != (host == own) {
+				t.Fatalf("%s's method at %s: %v", own, host, err)
+			}
+		}
+	}
+}
+
 func TestMethodsFileWrong(t *testing.T) {
 	const head = "methods file line "
 	for _, c := range []struct {
