@@ -110,10 +110,10 @@ func troubled(ctx context.Context, w http.ResponseWriter, c content, f *Fault) {
 		size = max(1, end)
 	}
 	for at := 0; at < end; at += size {
-		if _, err := w.Write(body[at:min(at+size, end)]); err != nil {
+		if !pause(ctx, f.SlowBody/pieces) {
 			return
 		}
-		if flow.Flush() != nil || !pause(ctx, f.SlowBody/pieces) {
+		if _, err := w.Write(body[at:min(at+size, end)]); err != nil || flow.Flush() != nil {
 			return
 		}
 	}

@@ -3,7 +3,6 @@ package riotsim
 import (
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"strconv"
 	"strings"
 
@@ -61,20 +60,32 @@ const puuidLength = 78
 // tag begins every puuid made for a key: ids are encrypted per key (R17).
 func tag(key string) string { return fmt.Sprintf("%08x", uint32(hash(key))) }
 
+// hash is FNV-1a, mixed: the same text gives the same data in every run.
 func hash(text string) uint64 {
-	h := fnv.New64a()
-	h.Write([]byte(text))
-	return mix(h.Sum64())
+	h := uint64(0xcbf29ce484222325)
+	for i := range len(text) {
+		h = (h ^ uint64(text[i])) * 0x100000001b3
+	}
+	return mix(h)
 }
 
 // puuid returns the id of a player for a key.
 func puuid(key, player string) string {
+	return string(appendPUUID(make([]byte, 0, puuidLength), tag(key), hash(player)))
+}
+
+func appendPUUID(b []byte, tag string, x uint64) []byte {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-	id := append(make([]byte, 0, puuidLength), tag(key)...)
-	for x := hash(player); len(id) < puuidLength; x = mix(x) {
-		id = append(id, letters[x%64])
+	b = append(b, tag...)
+	for range (puuidLength - len(tag)) / 10 {
+		bits := x
+		for range 10 { // 6 bits a letter
+			b = append(b, letters[bits%64])
+			bits /= 64
+		}
+		x = mix(x)
 	}
-	return string(id)
+	return b
 }
 
 // player returns the puuid that the request names, or that of the Riot ID it names.
@@ -137,12 +148,13 @@ func matchIDs(p params) []byte {
 
 func (p params) metadata() []byte {
 	id := p.value("matchId")
-	b := fmt.Appendf(nil, `{"metadata":{"dataVersion":"2","matchId":%s,"participants":[`, quote(id))
+	b := fmt.Appendf(make([]byte, 0, 1024), `{"metadata":{"dataVersion":"2","matchId":%s,"participants":[`, quote(id))
+	own, x := tag(p.key), hash(id)
 	for i := range 10 {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(append(append(b, '"'), puuid(p.key, id+strconv.Itoa(i))...), '"')
+		b = append(appendPUUID(append(b, '"'), own, mix(x+uint64(i))), '"')
 	}
 	return append(b, "]},"...)
 }
