@@ -1,0 +1,213 @@
+package config
+
+import (
+	"strconv"
+	"time"
+
+	"riftrelay"
+)
+
+// The groups, in the order in which help and documents show them.
+const (
+	groupKeys     = "Keys"
+	groupListen   = "Listen"
+	groupLimits   = "Limits and queue"
+	groupRoutes   = "Routes"
+	groupUpstream = "Upstream"
+	groupLife     = "Life"
+	groupObserve  = "Observability"
+)
+
+// setting is one declaration.
+type setting struct {
+	name    string   // PORT; as a flag --port
+	aliases []string // further names, in the environment and the files
+	group   string
+	def     string // "" = nothing
+	help    string // the line in --help; with the default in brackets it should fit 54 columns
+	more    string // further sentences, for docs/settings.md
+	value   value
+
+	flagOnly   bool // an option of one command, not a setting: no environment, no file
+	secret     bool // the value must not be shown
+	emptyValue bool // an empty value in the environment or a file is a value
+}
+
+// draft holds what is read before it can be used: what depends on other settings or on a file.
+type draft struct {
+	keys               []riftrelay.Key
+	listen, admin      string
+	port               int
+	hosts, methodsFile string
+	caFile, configFile string
+}
+
+// declare is the list of all settings; what it reads goes into in and d.
+func declare(in *Invocation, d *draft) []setting {
+	s := in.Settings
+	return []setting{
+		{
+			name: "RIOT_TOKEN", aliases: []string{"RIOT_API_KEY", "API_KEY"}, group: groupKeys, secret: true,
+			help: "Riot API keys: RGAPI-…,RGAPI-… or name=RGAPI-…",
+			more: "Keys of several products, separated by commas. A name is what metrics, logs and answers call the key; without one it is key0, key1 … by place. " +
+				"As a flag a key can be read in the list of processes: better set it in the environment or in `.env`. Get one at <https://developer.riotgames.com>.",
+			value: keys(&d.keys),
+		},
+
+		{
+			name: "LISTEN_ADDR", group: groupListen, help: "host or host:port of the relay [all interfaces]",
+			more:  "Empty: all interfaces. A port in here goes before `PORT`. An IPv6 address may stand in brackets.",
+			value: address(&d.listen),
+		},
+		{
+			name: "PORT", group: groupListen, def: "8985", help: "port of the relay",
+			more:  "Applies when `LISTEN_ADDR` has no port. 0: any free one.",
+			value: number(&d.port, 0, 65535),
+		},
+		{
+			name: "ADMIN_ADDR", group: groupListen, def: "127.0.0.1:8986", help: "metrics and pprof; off = none", emptyValue: true,
+			more:  "Metrics, profiles and health, kept off the relay's port. Empty or `off`: no such listener.",
+			value: hostPortOrOff(&d.admin),
+		},
+
+		{
+			name: "PACING", group: groupLimits, def: "spread", help: "spread, burst, or 0 to 1: the unpaced share",
+			more:  "`spread` (0) sends evenly over each window, `burst` (1) as soon as there is room; a number between is the share of each window that may go out unpaced.",
+			value: pacing(&s.Pacing),
+		},
+		{
+			name: "DEFAULT_APP_RATE_LIMIT", group: groupLimits, def: riftrelay.DefaultAppLimit, help: "application limit until Riot tells it",
+			more:  "Calls:seconds, as Riot writes it. It holds for a key and host until the first answer from there.",
+			value: quotas(&s.DefaultAppLimit),
+		},
+		{
+			name: "ADDITIONAL_WINDOW_SIZE", group: groupLimits, def: shortDuration(riftrelay.DefaultMargin), help: "greatest variation of the delay to Riot",
+			more:  "How much longer one call may be under way than another. Larger is safer, and uses a little less of short windows.",
+			value: duration(&s.Margin, time.Millisecond, time.Minute, ""),
+		},
+		{
+			name: "ADMISSION_TIMEOUT", group: groupLimits, def: shortDuration(riftrelay.DefaultAdmissionTimeout), help: "longest wait for admission; 0 = no bound",
+			more:  "A call that can't be served within it is refused at once, with the time to come back at. A request's `X-Max-Wait` goes before it.",
+			value: duration(&s.AdmissionTimeout, 0, longest, "no bound"),
+		},
+		{
+			name: "QUEUE_CAPACITY", group: groupLimits, def: strconv.Itoa(riftrelay.DefaultQueueCapacity), help: "calls that may wait for one host and method",
+			more:  "0: no call waits.",
+			value: number(&s.QueueCapacity, 0, 10_000_000),
+		},
+		{
+			name: "QUEUE_TOTAL", group: groupLimits, def: strconv.Itoa(riftrelay.DefaultQueueTotal), help: "calls that may wait in all",
+			more:  "0: no call waits.",
+			value: number(&s.QueueTotal, 0, 10_000_000),
+		},
+
+		{
+			name: "HOSTS", group: groupRoutes, help: "hosts: a,b replaces the list, +a,b extends it",
+			more:  "Names such as `euw1` or `americas`. Empty: the hosts that Riot has today.",
+			value: text(&d.hosts, "host names, separated by commas, as in +xx1,yy2"),
+		},
+		{
+			name: "UNKNOWN_HOSTS", group: groupRoutes, def: "refuse", help: "refuse or forward hosts not in the list",
+			more:  "`forward` takes names of 2 to 10 letters and at most one digit.",
+			value: forward(&s.ForwardUnknownHosts),
+		},
+		{
+			name: "METHODS_FILE", group: groupRoutes, help: "file that extends or replaces the method table",
+			more:  "Tab-separated, as `route/methods.tsv`, whose first lines define the format.",
+			value: text(&d.methodsFile, "a readable methods file"),
+		},
+		{
+			name: "UNKNOWN_PATHS", group: groupRoutes, def: "refuse", help: "refuse or forward paths not in the table",
+			more:  "`forward` sends them through one shared queue for each host.",
+			value: forward(&s.ForwardUnknownPaths),
+		},
+
+		{
+			name: "UPSTREAM_URL", group: groupUpstream, def: "https://{host}.api.riotgames.com", help: "where Riot is",
+			more:  "`{host}` stands for the call's host. Whatever is dialled, the Host header is that of Riot.",
+			value: upstreamURL(&s.UpstreamURL),
+		},
+		{
+			name: "UPSTREAM_TIMEOUT", group: groupUpstream, def: "90s", help: "wait for an answer, then idle time; 0 = none",
+			more:  "Bounds the wait for the head of an answer, then the time in which its body stands still; never a running body. 0: no bound.",
+			value: duration(&s.UpstreamTimeout, 0, longest, "none"),
+		},
+		{
+			name: "UPSTREAM_PROXY", group: groupUpstream, help: "proxy to reach Riot through", secret: true,
+			more:  "The proxy variables of the environment are ignored: a key must not take a way that nobody chose.",
+			value: proxyURL(&s.UpstreamProxy),
+		},
+		{
+			name: "UPSTREAM_CA_FILE", group: groupUpstream, help: "PEM file of authorities to trust for Riot",
+			more:  "In place of the system's authorities.",
+			value: text(&d.caFile, "a readable PEM file of certificates"),
+		},
+		{
+			name: "UPSTREAM_HTTP2", group: groupUpstream, def: "true", help: "speak HTTP/2 with Riot",
+			value: toggle(&s.UpstreamHTTP2),
+		},
+
+		{
+			name: "CONFIG_FILE", group: groupLife, help: "YAML file of settings: queue_total: 5000",
+			more:  "Keys are the names of settings in lower case. Not settable in the file itself.",
+			value: text(&d.configFile, "a readable YAML file"),
+		},
+		{
+			name: "SHUTDOWN_TIMEOUT", group: groupLife, def: "20s", help: "time to serve what is queued when stopping",
+			more:  "0: what is queued is refused at once. Calls under way finish in either case, within this time.",
+			value: duration(&s.ShutdownTimeout, 0, longest, ""),
+		},
+
+		{
+			name: "LOG_LEVEL", group: groupObserve, def: "info", help: "debug, info, warn or error",
+			more:  "`debug` has a line for each request.",
+			value: logLevel(&s.LogLevel),
+		},
+		{
+			name: "LOG_FORMAT", group: groupObserve, def: "auto", help: "auto, json or text; auto = text on a terminal",
+			value: choice(&s.LogFormat, "auto", "json", "text"),
+		},
+		{
+			name: "ENABLE_METRICS", group: groupObserve, def: "true", help: "serve /metrics on the admin address",
+			value: toggle(&s.EnableMetrics),
+		},
+		{
+			name: "METRICS_ON_RELAY", group: groupObserve, def: "false", help: "serve /metrics on the relay's port as well",
+			value: toggle(&s.MetricsOnRelay),
+		},
+		{
+			name: "ENABLE_PPROF", group: groupObserve, def: "false", help: "serve /debug/pprof on the admin address",
+			value: toggle(&s.EnablePprof),
+		},
+	}
+}
+
+// longest bounds durations: what is longer is a mistake, such as milliseconds.
+const longest = 7 * 24 * time.Hour
+
+func demoOptions(o *DemoOptions) []setting {
+	return options([]setting{
+		{name: "FOR", def: "0", help: "how long; 0 = until Ctrl-C", value: duration(&o.For, 0, longest, "until Ctrl-C")},
+		{name: "RATE_LIMIT", def: riftrelay.DefaultAppLimit, help: "application limit of the simulated edge", value: quotas(&o.RateLimit)},
+		{name: "PACING", def: "spread", help: "spread, burst, or 0 to 1: the unpaced share", value: pacing(&o.Pacing)},
+		{name: "SEED", def: "1", help: "seed of the load; the same seed, the same calls", value: seed(&o.Seed)},
+	})
+}
+
+func simOptions(o *SimOptions) []setting {
+	return options([]setting{
+		{name: "ADDR", def: "127.0.0.1:9000", help: "address to listen on", value: hostPort(&o.Addr)},
+		{name: "APP_LIMIT", def: riftrelay.DefaultAppLimit, help: "application limit", value: quotas(&o.AppLimit)},
+		{name: "WINDOW", def: "fixed", help: "fixed, sliding or aligned windows", value: choice(&o.Window, "fixed", "sliding", "aligned")},
+		{name: "DELAY", def: "50ms", help: "round trip", value: duration(&o.Delay, 0, time.Minute, "")},
+		{name: "JITTER", def: "0", help: "greatest addition to the round trip", value: duration(&o.Jitter, 0, time.Minute, "")},
+		{name: "KEY", help: "keys to accept: a,b [every key]", secret: true, value: simKeys(&o.Keys)},
+	})
+}
+
+func options(list []setting) []setting {
+	for i := range list {
+		list[i].flagOnly = true
+	}
+	return list
+}

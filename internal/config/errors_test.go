@@ -1,0 +1,82 @@
+package config
+
+import (
+	"strings"
+	"testing"
+)
+
+// everythingWrong has a mistake of each kind in each place.
+func everythingWrong() (world, []string) {
+	w := world{
+		env: map[string]string{
+			"RIOT_TOKEN": "main=" + canary() + "1,main=" + canary() + "2,=x," + canary() + "=x,,b=" + canary() + "1,c=sp ace",
+			"PORT":       "80a", "QUEUE_TOTAL": "-1", "UPSTREAM_PROXY": "ftp://user:password@proxy", "LOG_LEVEL": "loud",
+			"ADDITIONAL_WINDOW_SIZE": "0", "METHODS_FILE": "methods.tsv", "UPSTREAM_CA_FILE": "ca.pem", "CONFIG_FILE": "relay.yaml",
+		},
+		files: map[string]string{
+			".env":        "HOSTS=EUW1\nPACING=1.5\nUPSTREAM_URL=api.riotgames.com\nQUEUE_TOTL=5\n",
+			"methods.tsv": "nonsense\n",
+			"ca.pem":      "nonsense\n",
+			"relay.yaml":  "adm_addr: ':1'\nunknown_path: forward\nwholly_unlike: 1\nenable_metrics: maybe\nlog_format: [json, text]\nport: {a: 1}\nadmission_timeout: 5 minutes\n",
+		},
+	}
+	return w, []string{"--default-app-rate-limit=20/1", "--admin-addr=8986", "--enable-pprof=perhaps", "--shutdown-timeout=-1s", "--unknown-hosts", "allow", "--upstream-timeout", "1h90", "--listen-addr=a b"}
+}
+
+func TestAllErrorsAtOnce(t *testing.T) {
+	w, args := everythingWrong()
+	golden(t, "testdata/errors.txt", strings.Join(parseError(t, w, args...), "\n")+"\n")
+}
+
+func TestErrors(t *testing.T) {
+	token := map[string]string{"RIOT_TOKEN": "x"}
+	tests := []struct {
+		name string
+		w    world
+		args []string
+		want string // the one line begins with it
+	}{
+		{"no key", world{}, nil, "RIOT_TOKEN is not set; allowed: a key from https://developer.riotgames.com, or several (without one, try: riftrelay demo)"},
+		{"no key to validate", world{}, []string{"validate"}, "RIOT_TOKEN is not set"},
+		{"unknown flag", world{env: token}, []string{"--prot=1"}, `unknown flag --prot, did you mean "--port"?`},
+		{"unknown command", world{env: token}, []string{"serv"}, `there is no command "serv"; allowed: serve, demo, sim, validate, healthcheck`},
+		{"flag of another command", world{}, []string{"demo", "--port=1"}, "unknown flag --port"},
+		{"flag without value", world{env: token}, []string{"--port"}, "--port: no value; allowed: --port=VALUE"},
+		{"argument", world{env: token}, []string{"serve", "x"}, "unexpected argument x"},
+		{"the listeners' ports are one", world{env: token}, []string{"--port=8986"}, `ADMIN_ADDR is "127.0.0.1:8986" (the relay's own is :8986); allowed: `},
+		{"option of a command", world{}, []string{"sim", "--window=odd"}, `--window is "odd"; allowed: fixed, sliding or aligned (set on the command line)`},
+		{"no CONFIG_FILE, and so maybe no key", world{}, []string{"--config-file=f"}, `CONFIG_FILE is "f": open f: file does not exist; allowed: a readable YAML file`},
+		{"CONFIG_FILE is a list", world{files: map[string]string{"f": "- a\n"}}, []string{"--config-file=f"}, `CONFIG_FILE is "f": has no settings`},
+		{"CONFIG_FILE names itself", world{env: token, files: map[string]string{"f": "config_file: g"}}, []string{"--config-file=f"}, `CONFIG_FILE is "f": line 1: config_file can't be set in the file itself`},
+		{"CONFIG_FILE says it twice", world{env: token, files: map[string]string{"f": "port: 1\nPORT: 2"}}, []string{"--config-file=f"}, `CONFIG_FILE is "f": line 2: PORT is set twice`},
+		{"CONFIG_FILE of two documents", world{env: token, files: map[string]string{"f": "port: 1\n---\nport: 2"}}, []string{"--config-file=f"}, `CONFIG_FILE is "f": has several documents`},
+		{".env", world{env: token, files: map[string]string{".env": "A=1\nB='two\nlines'\n# c\nwhat is this\nC=1"}}, nil, ".env has a mistake in line 5; allowed: NAME=value lines and # comments"},
+		{"an empty flag", world{env: token}, []string{"--port", ""}, `PORT is ""; allowed: `},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			lines := parseError(t, tt.w, tt.args...)
+			if len(lines) != 1 || !strings.HasPrefix(lines[0], tt.want) {
+				t.Errorf("got  %q\nwant one line beginning %q", lines, tt.want)
+			}
+		})
+	}
+}
+
+func TestTypingErrorsInDotEnv(t *testing.T) {
+	tests := []struct{ name, near string }{
+		{"PROT", "PORT"}, {"port", "PORT"}, {"QUEUE_CAPACTIY", "QUEUE_CAPACITY"}, {"RIOT_TOKENS", "RIOT_TOKEN"},
+		{"HOST", "HOSTS"}, {"UPSTREAM_HTTP", "UPSTREAM_HTTP2"}, {"API_KEYS", "API_KEY"}, {"LOGLEVEL", "LOG_LEVEL"},
+		{"SORT", "PORT"}, {"PART_", ""}, {"DATABASE_URL", ""}, {"UPSTREAM", ""}, {"QUEUE", ""}, {"PORT", ""}, {"GIT_TOKEN", "RIOT_TOKEN"},
+	}
+	for _, tt := range tests {
+		w := world{env: map[string]string{"RIOT_TOKEN": "x"}, files: map[string]string{".env": tt.name + "=1\n"}}
+		want := ""
+		if tt.near != "" {
+			want = tt.name + " in .env is not a setting and was ignored; is " + tt.near + " meant?"
+		}
+		if got := strings.Join(mustParse(t, w).Warnings, "\n"); got != want {
+			t.Errorf("%s: %q, want %q", tt.name, got, want)
+		}
+	}
+}

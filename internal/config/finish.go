@@ -1,0 +1,95 @@
+package config
+
+import (
+	"bytes"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+
+	"riftrelay"
+	"riftrelay/route"
+)
+
+// finish turns what was only read into settings, and checks what depends on several of them.
+func (d *draft) finish(in *Invocation, cmd command, env Env, sources []source, r *report) {
+	s := in.Settings
+	host, port, _ := splitAddress(d.listen)
+	if port == "" {
+		port = strconv.Itoa(d.port)
+	}
+	s.Listen, s.Admin = net.JoinHostPort(host, port), d.admin
+	if !cmd.strict {
+		return
+	}
+	list := d.keys
+	s.keys = func() []riftrelay.Key { return slices.Clone(list) }
+
+	complain := func(name string, err error) {
+		for _, known := range cmd.settings {
+			if known.name == name {
+				f, _ := known.find(sources, &report{})
+				known.complain(f, err, r)
+			}
+		}
+	}
+	if s.Admin != "" && sameListener(s.Listen, s.Admin) && !r.wrong["ADMIN_ADDR"] && !r.wrong["PORT"] && !r.wrong["LISTEN_ADDR"] {
+		complain("ADMIN_ADDR", fmt.Errorf("the relay's own is %s", s.Listen))
+	}
+	d.buildTable(s, env, complain, r)
+	if d.caFile != "" {
+		pem, err := env.ReadFile(d.caFile)
+		if err == nil {
+			s.UpstreamCAs = x509.NewCertPool()
+			if !s.UpstreamCAs.AppendCertsFromPEM(pem) {
+				err = errors.New("no certificate in it")
+			}
+		}
+		if err != nil {
+			complain("UPSTREAM_CA_FILE", err)
+		}
+	}
+	if len(list) == 0 && !r.wrong["RIOT_TOKEN"] && !r.wrong[".env"] && !r.wrong["CONFIG_FILE"] { // it may be in there
+		r.bad("RIOT_TOKEN", "RIOT_TOKEN is not set; allowed: a key from https://developer.riotgames.com, or several (without one, try: riftrelay demo)")
+	}
+}
+
+// sameListener reports whether two addresses can't be listened on at once.
+func sameListener(a, b string) bool {
+	hostA, portA, _ := net.SplitHostPort(a)
+	hostB, portB, _ := net.SplitHostPort(b)
+	return portA == portB && portA != "0" && (hostA == hostB || everywhere(hostA) || everywhere(hostB))
+}
+
+func everywhere(host string) bool { return host == "" || host == "0.0.0.0" || host == "::" }
+
+// buildTable makes the route table. Each of its settings is tried alone first, to know which one is wrong.
+func (d *draft) buildTable(s *Settings, env Env, complain func(string, error), r *report) {
+	o := route.Options{ForwardUnknownHosts: s.ForwardUnknownHosts, ForwardUnknownPaths: s.ForwardUnknownPaths}
+	var file []byte
+	if d.methodsFile != "" {
+		var err error
+		if file, err = env.ReadFile(d.methodsFile); err == nil {
+			_, err = route.New(route.Options{Methods: bytes.NewReader(file)})
+		}
+		if err != nil {
+			complain("METHODS_FILE", err)
+			file = nil
+		}
+	}
+	if _, err := route.New(route.Options{Hosts: d.hosts}); err != nil {
+		complain("HOSTS", err)
+		return
+	}
+	o.Hosts = d.hosts
+	if file != nil {
+		o.Methods = bytes.NewReader(file)
+	}
+	table, err := route.New(o)
+	if err != nil {
+		complain("METHODS_FILE", err)
+	}
+	s.Table = table
+}

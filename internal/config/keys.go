@@ -1,0 +1,123 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"riftrelay"
+)
+
+// keys reads "RGAPI-…,name=RGAPI-…". Its messages call a key by its place, or by a name that can be shown.
+// What a name and a key may be is riftrelay.Config's rule; a test holds the two together.
+func keys(to *[]riftrelay.Key) value {
+	return value{
+		allowed: "up to 1024 Riot API keys, separated by commas, each RGAPI-… or name=RGAPI-…; a name has 1 to 64 letters, digits, '-', '_' and '.'",
+		show: func() string {
+			shown := make([]string, len(*to))
+			for i, k := range *to {
+				shown[i] = k.Name + "=(hidden)"
+			}
+			return strings.Join(shown, ",")
+		},
+		read: func(text string) error {
+			list, problems := splitKeys(text)
+			if len(problems) > 0 {
+				return fault(problems)
+			}
+			*to = list
+			return nil
+		},
+	}
+}
+
+// fault is what is wrong with the parts of a value. Each line follows the name of the setting.
+type fault []string
+
+func (f fault) Error() string { return strings.Join(f, "; ") }
+
+func splitKeys(text string) (list []riftrelay.Key, problems []string) {
+	const maxKeys, maxName, maxValue = 1024, 64, 256
+	parts := strings.Split(text, ",")
+	if len(parts) > maxKeys {
+		return nil, []string{fmt.Sprintf("has %d keys; allowed: at most %d", len(parts), maxKeys)}
+	}
+	names, values := map[string]int{}, map[string]int{}
+	for i, part := range parts {
+		bad := func(format string, args ...any) {
+			problems = append(problems, fmt.Sprintf("key %d ", i)+fmt.Sprintf(format, args...))
+		}
+		name, value, named := strings.Cut(part, "=")
+		if !named {
+			name, value = fmt.Sprintf("key%d", i), part
+		}
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		switch {
+		case looksLikeKey.MatchString(name):
+			bad("has a name that looks like a key, so it is not shown; allowed: name=key")
+		case len(name) > maxName || !nameForm.MatchString(name):
+			// Not shown: it may as well be part of a key.
+			bad("has a wrong name; allowed: 1 to %d letters, digits, '-', '_' and '.'", maxName)
+		default:
+			if j, dup := names[name]; dup {
+				bad("is named %q, as key %d is; allowed: each name once", name, j)
+			}
+			names[name] = i
+		}
+		switch {
+		case value == "":
+			bad("is empty; allowed: RGAPI-… or name=RGAPI-…")
+		case len(value) > maxValue || !visible(value):
+			bad("is not shown; allowed: 1 to %d visible ASCII characters", maxValue)
+		default:
+			if j, dup := values[value]; dup {
+				bad("is the same as key %d; allowed: each key once", j)
+			}
+			values[value] = i
+		}
+		list = append(list, riftrelay.Key{Name: name, Value: value})
+	}
+	return list, problems
+}
+
+var (
+	nameForm     = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+	looksLikeKey = regexp.MustCompile(`(?i)RGAPI-[^\s"'=,;:]*`)
+)
+
+// hideKeys takes whatever looks like a key out of a message: people paste keys into the wrong setting.
+func hideKeys(message string) string {
+	return looksLikeKey.ReplaceAllStringFunc(message, func(s string) string {
+		if strings.TrimLeft(s[len("RGAPI-"):], "…") == "" {
+			return s // our own RGAPI-…
+		}
+		return s[:len("RGAPI-")] + "(hidden)"
+	})
+}
+
+func visible(s string) bool {
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// simKeys are the keys of the simulated edge: any text that can be a header.
+func simKeys(to *[]string) value {
+	return value{
+		allowed: "keys of visible ASCII characters, separated by commas",
+		show:    func() string { return fmt.Sprintf("%d keys", len(*to)) },
+		read: func(text string) error {
+			list := strings.Split(text, ",")
+			for i, k := range list {
+				if list[i] = strings.TrimSpace(k); list[i] == "" || !visible(list[i]) {
+					return errNotAllowed
+				}
+			}
+			*to = list
+			return nil
+		},
+	}
+}

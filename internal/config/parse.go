@@ -1,0 +1,115 @@
+package config
+
+import (
+	"errors"
+	"os"
+)
+
+// Command is what the command line asks for.
+type Command string
+
+// The commands. Help and Version only have a Text to print.
+const (
+	Serve       Command = "serve"
+	Demo        Command = "demo"
+	Sim         Command = "sim"
+	Healthcheck Command = "healthcheck"
+	Validate    Command = "validate"
+	Help        Command = "help"
+	Version     Command = "version"
+)
+
+// Invocation is a command line, understood.
+type Invocation struct {
+	Command  Command
+	Settings *Settings   // of Serve and Validate; of Healthcheck only the addresses; all else has its default
+	Demo     DemoOptions // of Demo
+	Sim      SimOptions  // of Sim
+	Text     string      // of Help and Version: print it on standard output
+	Warnings []string    // worth a line in the log, a sentence each
+}
+
+// Env is the world that Parse sees.
+type Env struct {
+	Lookup   func(name string) (string, bool)  // a variable of the environment; nil = os.LookupEnv
+	ReadFile func(name string) ([]byte, error) // nil = os.ReadFile
+	Width    int                               // of the terminal, in columns, for Help; 0 = 80
+	Color    bool                              // whether Help may use colours; NO_COLOR says no as well
+}
+
+// Parse reads a command line (without the program's name) and whatever settings its command has. An error has a line for
+// each thing that is wrong, and never a key.
+func Parse(args []string, env Env) (*Invocation, error) {
+	if env.Lookup == nil {
+		env.Lookup = os.LookupEnv
+	}
+	if env.ReadFile == nil {
+		env.ReadFile = os.ReadFile
+	}
+	in, d := &Invocation{Settings: &Settings{}}, &draft{}
+	cmds := commands(in, d)
+	line, err := parseFlags(args, cmds)
+	if err != nil {
+		return nil, errors.New(hideKeys(err.Error()))
+	}
+	in.Command = line.command
+	switch {
+	case line.help:
+		noColor, _ := env.Lookup("NO_COLOR")
+		in.Text = helpText(cmds, line.command, env.Width, env.Color && noColor == "")
+		in.Command = Help
+		return in, nil
+	case line.version:
+		in.Text = "riftrelay " + VersionText() + "\n"
+		in.Command = Version
+		return in, nil
+	}
+
+	cmd := commandNamed(cmds, line.command)
+	var r report
+	sources := []source{{onCommandLine, line.given}}
+	if cmd.readsEnvironment {
+		sources = gather(env, line, cmd, commandNamed(cmds, Serve).settings, &r)
+	}
+	setDefaults(commandNamed(cmds, Serve).settings)
+	for _, s := range cmd.settings {
+		in.Settings.effective = append(in.Settings.effective, s.fill(sources, &r))
+	}
+	d.finish(in, cmd, env, sources, &r)
+	in.Warnings = r.warnings
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return in, nil
+}
+
+// setDefaults is for the settings that the command does not read.
+func setDefaults(list []setting) {
+	for _, s := range list {
+		if s.def == "" {
+			continue
+		}
+		if err := s.value.read(s.def); err != nil {
+			panic("BUG: default of " + s.name + " is not allowed")
+		}
+	}
+}
+
+// report collects what is wrong.
+type report struct {
+	problems []error
+	warnings []string
+	wrong    map[string]bool // names of settings among the problems
+}
+
+func (r *report) bad(name string, line string) {
+	if r.wrong == nil {
+		r.wrong = map[string]bool{}
+	}
+	r.wrong[name] = true
+	r.problems = append(r.problems, errors.New(hideKeys(line)))
+}
+
+func (r *report) warn(line string) { r.warnings = append(r.warnings, hideKeys(line)) }
+
+func (r *report) err() error { return errors.Join(r.problems...) }

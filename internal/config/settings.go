@@ -1,0 +1,170 @@
+package config
+
+import (
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"riftrelay"
+	"riftrelay/route"
+)
+
+// Settings are the relay's settings, checked and typed. They print with keys and passwords hidden.
+type Settings struct {
+	Listen string // the relay's address as net.Listen takes it, ":8985"
+	Admin  string // the admin listener's; "" = none
+
+	QueueCapacity    int           // calls that may wait for one host and method; 0 = none
+	QueueTotal       int           // calls that may wait in all; 0 = none
+	AdmissionTimeout time.Duration // longest wait for admission; 0 = no bound
+	Margin           time.Duration // ADDITIONAL_WINDOW_SIZE: J of riftrelay.Config
+	DefaultAppLimit  string        // "20:1,100:120"
+	Pacing           float64       // burst share, 0 to 1
+
+	Table               *route.Table // of HOSTS, METHODS_FILE and the two below; nil for Healthcheck
+	ForwardUnknownHosts bool
+	ForwardUnknownPaths bool
+
+	UpstreamURL     string         // without a trailing slash; may contain {host}
+	UpstreamProxy   *url.URL       // nil = none
+	UpstreamCAs     *x509.CertPool // the authorities of UPSTREAM_CA_FILE; nil = the system's
+	UpstreamHTTP2   bool
+	UpstreamTimeout time.Duration // 0 = none
+
+	ShutdownTimeout time.Duration // 0 = refuse what is queued at once
+
+	EnableMetrics  bool
+	EnablePprof    bool
+	MetricsOnRelay bool
+	LogLevel       slog.Level
+	LogFormat      string // "auto", "json" or "text"
+
+	effective []Effective
+
+	// keys is a func because package fmt can't look into one: where it prints a Settings in an unexported field of
+	// another struct, it goes past String and GoString.
+	keys func() []riftrelay.Key
+}
+
+// Keys are the keys of RIOT_TOKEN, at least one for Serve and Validate. Every one has a name.
+func (s Settings) Keys() []riftrelay.Key {
+	if s.keys == nil {
+		return nil
+	}
+	return s.keys()
+}
+
+// Effective is one setting in force, for people.
+type Effective struct {
+	Name   string
+	Value  string // keys and passwords hidden
+	Source string // "by default", "in the environment", "in .env" …
+}
+
+// Effective lists every setting of the command in force, in the order of the help.
+func (s Settings) Effective() []Effective { return append([]Effective(nil), s.effective...) }
+
+// Limiter gives the settings that concern the library's Limiter. Hooks are left to the caller.
+func (s Settings) Limiter() riftrelay.Config {
+	return riftrelay.Config{
+		Keys:             s.Keys(),
+		Table:            s.Table,
+		Pacing:           s.Pacing,
+		Margin:           s.Margin,
+		DefaultAppLimit:  s.DefaultAppLimit,
+		QueueCapacity:    noneIsNegative(s.QueueCapacity),
+		QueueTotal:       noneIsNegative(s.QueueTotal),
+		AdmissionTimeout: noneIsNegative(s.AdmissionTimeout),
+	}
+}
+
+// noneIsNegative translates: a setting of 0 is none, while the library's zero is the default and its negative none.
+func noneIsNegative[T int | time.Duration](v T) T {
+	if v == 0 {
+		return -1
+	}
+	return v
+}
+
+// HealthURL is where Healthcheck asks: /healthz on the relay's own listener, over loopback if it listens everywhere.
+func (s Settings) HealthURL() string {
+	host, port, _ := net.SplitHostPort(s.Listen)
+	switch host {
+	case "", "0.0.0.0":
+		host = "127.0.0.1" // not "localhost": an image made from scratch may be unable to look it up
+	case "::":
+		host = "::1"
+	}
+	return "http://" + net.JoinHostPort(host, port) + "/healthz"
+}
+
+// Describe lists the settings in force, a line each, for a terminal.
+func (s Settings) Describe() string {
+	name, value := 0, 0
+	for _, e := range s.effective {
+		name, value = max(name, len(e.Name)), max(value, min(len(e.Value), 32))
+	}
+	var b strings.Builder
+	for _, e := range s.effective {
+		fmt.Fprintf(&b, "%-*s  %-*s  %s\n", name, e.Name, value, orElse(e.Value, "-"), e.Source)
+	}
+	return b.String()
+}
+
+// String lists the settings in force as NAME=value, with keys hidden.
+func (s Settings) String() string {
+	var b strings.Builder
+	for i, e := range s.effective {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		fmt.Fprintf(&b, "%s=%q", e.Name, e.Value)
+	}
+	return b.String()
+}
+
+// GoString is String: %#v must not give a key away either.
+func (s Settings) GoString() string { return "config.Settings{" + s.String() + "}" }
+
+// MarshalJSON gives an object of the settings in force, with keys hidden.
+func (s Settings) MarshalJSON() ([]byte, error) {
+	m := make(map[string]string, len(s.effective))
+	for _, e := range s.effective {
+		m[e.Name] = e.Value
+	}
+	return json.Marshal(m)
+}
+
+// LogValue makes slog print what String does.
+func (s Settings) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// DemoOptions are the flags of the demo.
+type DemoOptions struct {
+	For       time.Duration // 0 = until interrupted
+	RateLimit string        // application limit of the simulated edge, "20:1,100:120"
+	Pacing    float64       // burst share, 0 to 1
+	Seed      uint64        // of the load
+}
+
+// SimOptions are the flags of the stand-alone simulated edge.
+type SimOptions struct {
+	Addr     string        // to listen on
+	AppLimit string        // "20:1,100:120"
+	Window   string        // "fixed", "sliding" or "aligned"
+	Delay    time.Duration // round trip before jitter
+	Jitter   time.Duration // greatest addition to Delay
+	Keys     []string      `json:"-"` // keys that are accepted; empty = every key
+}
+
+// String leaves the keys out.
+func (o SimOptions) String() string {
+	return fmt.Sprintf("addr=%s app-limit=%s window=%s delay=%v jitter=%v keys=%d", o.Addr, o.AppLimit, o.Window, o.Delay, o.Jitter, len(o.Keys))
+}
+
+// GoString is String.
+func (o SimOptions) GoString() string { return "config.SimOptions{" + o.String() + "}" }

@@ -1,0 +1,172 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/joho/godotenv"
+)
+
+// source is one place where values are.
+type source struct {
+	where  string // "in .env"
+	lookup func(name string) (string, bool)
+}
+
+const (
+	onCommandLine = "on the command line"
+	byDefault     = "by default"
+)
+
+// gather lists the sources, the strongest first. What is wrong with a file is reported like a setting.
+func gather(env Env, line commandLine, cmd command, known []setting, r *report) []source {
+	sources := []source{
+		{onCommandLine, line.given},
+		{"in the environment", env.Lookup},
+		{"in .env", dotEnv(env, known, r)},
+	}
+	for _, s := range known {
+		if s.name != "CONFIG_FILE" {
+			continue
+		}
+		if f, ok := s.find(sources, r); ok && f.text != "" {
+			lookup := configFile(env, f.text, known, cmd.strict, r)
+			sources = append(sources, source{"in " + f.text, lookup})
+		}
+	}
+	return sources
+}
+
+// dotEnv reads .env in the working directory; there need not be one. Names that aren't ours are none of our business,
+// unless they look like a slip of the pen.
+func dotEnv(env Env, known []setting, r *report) func(string) (string, bool) {
+	data, err := env.ReadFile(".env")
+	if errors.Is(err, fs.ErrNotExist) {
+		return lookupIn(nil)
+	}
+	if err != nil {
+		r.bad(".env", fmt.Sprintf(".env can't be read: %v", err))
+		return lookupIn(nil)
+	}
+	content := strings.TrimPrefix(string(data), "\ufeff")
+	values, err := godotenv.Unmarshal(content)
+	if err != nil {
+		// The library's message quotes the file, keys and all.
+		r.bad(".env", fmt.Sprintf(".env has a mistake%s; allowed: NAME=value lines and # comments", wrongLine(content)))
+		return lookupIn(nil)
+	}
+	for name := range values {
+		if near, ok := nearest(name, known); ok {
+			r.warn(fmt.Sprintf("%s in .env is not a setting and was ignored; is %s meant?", name, near))
+		}
+	}
+	return lookupIn(values)
+}
+
+// wrongLine says where the statement begins that can't be parsed: behind the longest beginning that can. It gives up on a
+// long file, because it parses each beginning anew.
+func wrongLine(content string) string {
+	lines := strings.SplitAfter(content, "\n")
+	if len(lines) > 500 {
+		return ""
+	}
+	n := len(lines)
+	for n > 0 {
+		if _, err := godotenv.Unmarshal(strings.Join(lines[:n], "")); err == nil {
+			break
+		}
+		n--
+	}
+	return fmt.Sprintf(" in line %d", n+1)
+}
+
+func lookupIn(values map[string]string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		text, ok := values[name]
+		return text, ok
+	}
+}
+
+// finding is a value and where it was.
+type finding struct {
+	text  string
+	where string
+}
+
+// find looks for s in the sources, the strongest first, and there under its name before its aliases.
+func (s setting) find(sources []source, r *report) (finding, bool) {
+	for i, src := range sources {
+		for j, name := range append([]string{s.name}, s.aliases...) {
+			text, ok := src.lookup(name)
+			text = strings.TrimSpace(text)
+			if !ok || text == "" && !s.emptyValue && src.where != onCommandLine {
+				continue
+			}
+			f := finding{text, src.where}
+			if j > 0 {
+				f.where = "as " + name + " " + src.where
+				// A name as common as API_KEY may be another program's.
+				for _, weaker := range sources[i+1:] {
+					if other, _ := weaker.lookup(s.name); other != "" && other != text {
+						r.warn(fmt.Sprintf("%s %s goes before %s %s", name, src.where, s.name, weaker.where))
+						break
+					}
+				}
+			}
+			return f, true
+		}
+	}
+	return finding{s.def, byDefault}, false
+}
+
+// fill reads s from the sources, or reports why not.
+func (s setting) fill(sources []source, r *report) Effective {
+	f, _ := s.find(sources, r)
+	e := Effective{Name: s.label(), Value: f.text, Source: f.where}
+	if s.secret {
+		e.Value = ""
+	}
+	if f.text == "" && s.def == "" {
+		return e
+	}
+	if err := s.value.read(f.text); err != nil {
+		s.complain(f, err, r)
+		return e
+	}
+	if s.value.show != nil {
+		e.Value = s.value.show()
+	}
+	return e
+}
+
+// complain reports that s was found as f and is wrong because of err.
+func (s setting) complain(f finding, err error, r *report) {
+	var parts fault
+	if errors.As(err, &parts) {
+		for _, p := range parts {
+			r.bad(s.name, fmt.Sprintf("%s %s (set %s)", s.label(), p, f.where))
+		}
+		return
+	}
+	shown := fmt.Sprintf("is %q", f.text)
+	if s.secret {
+		shown = "is not shown"
+	}
+	if detail := err.Error(); detail != "" {
+		shown += " (" + strings.ReplaceAll(detail, "\n", "; ") + ")"
+	}
+	r.bad(s.name, fmt.Sprintf("%s %s; allowed: %s (set %s)", s.label(), shown, s.value.allowed, f.where))
+}
+
+// flag is the name on the command line.
+func (s setting) flag() string { return "--" + strings.ReplaceAll(strings.ToLower(s.name), "_", "-") }
+
+// label is the name in messages.
+func (s setting) label() string {
+	if s.flagOnly {
+		return s.flag()
+	}
+	return s.name
+}

@@ -1,0 +1,267 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"riftrelay/limit"
+)
+
+// value is how the text of a setting is understood.
+type value struct {
+	allowed string                  // what is allowed, in words
+	toggle  bool                    // the flag alone means true
+	read    func(text string) error // keeps what text says; text is trimmed
+	show    func() string           // what was kept, without secrets; nil = the text itself
+}
+
+// errNotAllowed is a value that is wrong for no other reason than that it isn't what is allowed.
+var errNotAllowed = errors.New("")
+
+func number(to *int, least, most int) value {
+	return value{
+		allowed: fmt.Sprintf("a whole number from %d to %d", least, most),
+		read: func(text string) error {
+			n, err := strconv.Atoi(text)
+			if err != nil || n < least || n > most {
+				return errNotAllowed
+			}
+			*to = n
+			return nil
+		},
+	}
+}
+
+func seed(to *uint64) value {
+	return value{
+		allowed: "a whole number, 0 or more",
+		read: func(text string) error {
+			n, err := strconv.ParseUint(text, 10, 64)
+			if err != nil {
+				return errNotAllowed
+			}
+			*to = n
+			return nil
+		},
+	}
+}
+
+// duration takes Go's notation, or whole seconds. zero says what 0 means, if it doesn't go without saying.
+func duration(to *time.Duration, least, most time.Duration, zero string) value {
+	allowed := fmt.Sprintf("%v to %v, as in 90s, 1m30s or 150ms; a bare number is seconds", shortDuration(least), shortDuration(most))
+	if zero != "" {
+		allowed += "; 0 = " + zero
+	}
+	return value{
+		allowed: allowed,
+		read: func(text string) error {
+			d, ok := parseDuration(text)
+			if !ok || d < least || d > most {
+				return errNotAllowed
+			}
+			*to = d
+			return nil
+		},
+	}
+}
+
+func parseDuration(text string) (time.Duration, bool) {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return time.Duration(n) * time.Second, n >= 0 && n <= int64(math.MaxInt64/time.Second)
+	}
+	d, err := time.ParseDuration(text)
+	return d, err == nil && d >= 0
+}
+
+// shortDuration writes 5m for what time.Duration calls 5m0s.
+func shortDuration(d time.Duration) string {
+	switch {
+	case d == 0:
+		return "0"
+	case d%time.Hour == 0:
+		return strconv.FormatInt(int64(d/time.Hour), 10) + "h"
+	case d%time.Minute == 0:
+		return strconv.FormatInt(int64(d/time.Minute), 10) + "m"
+	}
+	return d.String()
+}
+
+func toggle(to *bool) value {
+	return value{
+		allowed: "true or false (also 1 and 0, yes and no, on and off)",
+		toggle:  true,
+		read: func(text string) error {
+			switch strings.ToLower(text) {
+			case "true", "t", "1", "yes", "y", "on":
+				*to = true
+			case "false", "f", "0", "no", "n", "off":
+				*to = false
+			default:
+				return errNotAllowed
+			}
+			return nil
+		},
+	}
+}
+
+func choice(to *string, allowed ...string) value {
+	return value{
+		allowed: strings.Join(allowed[:len(allowed)-1], ", ") + " or " + allowed[len(allowed)-1],
+		read: func(text string) error {
+			for _, a := range allowed {
+				if strings.EqualFold(text, a) {
+					*to = a
+					return nil
+				}
+			}
+			return errNotAllowed
+		},
+	}
+}
+
+func forward(to *bool) value {
+	var word string
+	v := choice(&word, "refuse", "forward")
+	read := v.read
+	v.read = func(text string) error {
+		if err := read(text); err != nil {
+			return err
+		}
+		*to = word == "forward"
+		return nil
+	}
+	return v
+}
+
+func logLevel(to *slog.Level) value {
+	var word string
+	v := choice(&word, "debug", "info", "warn", "error")
+	read := v.read
+	v.read = func(text string) error {
+		if err := read(text); err != nil {
+			return err
+		}
+		return to.UnmarshalText([]byte(word))
+	}
+	return v
+}
+
+func pacing(to *float64) value {
+	return value{
+		allowed: "spread, burst or a number from 0 to 1",
+		read: func(text string) error {
+			switch strings.ToLower(text) {
+			case "spread":
+				*to = 0
+				return nil
+			case "burst":
+				*to = 1
+				return nil
+			}
+			b, err := strconv.ParseFloat(text, 64)
+			if err != nil || !(b >= 0 && b <= 1) { // also refuses NaN
+				return errNotAllowed
+			}
+			*to = b
+			return nil
+		},
+	}
+}
+
+func quotas(to *string) value {
+	return value{
+		allowed: "calls:seconds, separated by commas, as in 20:1,100:120",
+		read: func(text string) error {
+			if _, err := limit.ParseQuotas(text); err != nil || text == "" {
+				return errNotAllowed
+			}
+			*to = text
+			return nil
+		},
+	}
+}
+
+// text is checked later, with the settings and files that it depends on.
+func text(to *string, allowed string) value {
+	return value{allowed: allowed, read: func(text string) error { *to = text; return nil }}
+}
+
+// address is a host, or host:port; draft.finish puts a port to it.
+func address(to *string) value {
+	return value{
+		allowed: "host or host:port, as in 127.0.0.1, [::1]:8985 or :8985",
+		read: func(text string) error {
+			if _, _, ok := splitAddress(text); !ok {
+				return errNotAllowed
+			}
+			*to = text
+			return nil
+		},
+	}
+}
+
+// hostPortOrOff is hostPort, or none: empty or off.
+func hostPortOrOff(to *string) value {
+	v := hostPort(to)
+	v.allowed += ", or off"
+	read := v.read
+	v.read = func(text string) error {
+		if text == "" || strings.EqualFold(text, "off") {
+			*to = ""
+			return nil
+		}
+		return read(text)
+	}
+	return v
+}
+
+func hostPort(to *string) value {
+	return value{
+		allowed: "host:port, as in 127.0.0.1:8986 or :8986",
+		read: func(text string) error {
+			if _, port, ok := splitAddress(text); !ok || port == "" {
+				return errNotAllowed
+			}
+			*to = text
+			return nil
+		},
+	}
+}
+
+// splitAddress splits host, host:port, [v6]:port, [v6] and a bare v6; port is "" where there is none.
+func splitAddress(text string) (host, port string, ok bool) {
+	host, port, err := net.SplitHostPort(text)
+	if err != nil {
+		host, port = text, ""
+		if inner, found := strings.CutPrefix(text, "["); found {
+			if host, found = strings.CutSuffix(inner, "]"); !found || net.ParseIP(host) == nil {
+				return "", "", false
+			}
+		}
+	} else if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 || port[0] == '+' || port[0] == '-' {
+		return "", "", false
+	}
+	return host, port, host == "" || isHost(host)
+}
+
+// isHost takes IP addresses, with a zone if they have one, and host names by their characters.
+func isHost(host string) bool {
+	if strings.Contains(host, ":") {
+		ip, _, _ := strings.Cut(host, "%")
+		return net.ParseIP(ip) != nil
+	}
+	for i := range len(host) {
+		switch c := host[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '.', c == '_':
+		default:
+			return false
+		}
+	}
+	return len(host) > 0 && len(host) <= 253
+}
