@@ -121,7 +121,7 @@ func TestHostIsNamedByHeaderOrPath(t *testing.T) {
 }
 
 func TestR5RSONeedsABearerAndNoKey(t *testing.T) {
-	overBoth(t, Config{Keys: map[string]string{}}, func(t *testing.T, e *Edge, c *http.Client) {
+	overBoth(t, Config{Keys: map[string]string{}, Arrivals: -1}, func(t *testing.T, e *Edge, c *http.Client) {
 		url := "http://europe.api.riotgames.com/riot/account/v1/accounts/me"
 		if code, _, _, _ := get(t, c, request(t, t.Context(), url)); code != 401 {
 			t.Errorf("without a bearer token: %d", code)
@@ -129,6 +129,21 @@ func TestR5RSONeedsABearerAndNoKey(t *testing.T) {
 		code, h, _, _ := get(t, c, request(t, t.Context(), url, "Authorization", "Bearer x"))
 		if code != 200 || h.Get("X-App-Rate-Limit") != "" || h.Get("X-Method-Rate-Limit-Count") == "" {
 			t.Errorf("with one: %d %v", code, h)
+		}
+		for _, a := range e.Arrivals() {
+			if a.Key != "" { // request sends one; it must not count for anything
+				t.Errorf("arrived with key %q", a.Key)
+			}
+		}
+	})
+}
+
+func TestKeyInTheQueryIsTakenIfTheHeaderHasNone(t *testing.T) {
+	overBoth(t, Config{Arrivals: -1}, func(t *testing.T, e *Edge, c *http.Client) {
+		get(t, c, request(t, t.Context(), euw+status+"?a=b&api_key=leak"))
+		get(t, c, request(t, t.Context(), euw+status+"?a=b&api_key=leak", "X-Riot-Token", ""))
+		if log := e.Arrivals(); len(log) != 2 || log[0].Key != "k" || log[1].Key != "leak" {
+			t.Errorf("log %+v", log)
 		}
 	})
 }

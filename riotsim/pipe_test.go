@@ -155,6 +155,21 @@ func TestPipeListenerCloses(t *testing.T) {
 	})
 }
 
+func TestCloseWaitsForWhatIsOnItsWayUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, l := newEdge(t, Config{Latency: Latency{Up: time.Second}}), Pipe()
+		go e.Serve(l)
+		c := &http.Client{Transport: &http.Transport{DialContext: l.Dial}}
+		go c.Do(request(t, t.Context(), euw+status))
+		time.Sleep(500 * ms)
+		began := time.Now()
+		e.Close()
+		if d := time.Since(began); d != 500*ms || e.Report().Accepted != 1 {
+			t.Errorf("Close took %v: %+v", d, e.Report().Totals)
+		}
+	})
+}
+
 // Close leaves nothing behind: hung calls and idle connections included.
 func TestCloseLeavesNoGoroutine(t *testing.T) {
 	before := runtime.NumGoroutine()

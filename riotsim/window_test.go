@@ -68,9 +68,9 @@ func TestAlignedWindowsFollowTheClock(t *testing.T) {
 }
 
 func TestTimeNeverGoesBack(t *testing.T) {
-	c := one(t, "1:10", Fixed)
+	c := one(t, "1:10", Aligned)
 	c.want(10*time.Second, 200, None, "1:10")
-	c.want(0, 429, Application, "2:10")
+	c.want(0, 429, Application, "2:10") // counted as at 10 s, not in a window of its own
 	c.want(20*time.Second, 200, None, "1:10")
 }
 
