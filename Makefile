@@ -1,0 +1,25 @@
+# What people run by hand. CI runs .ci/run, which does all of the first three.
+
+.PHONY: test lint bench long docs
+
+# The README's test command with what CI adds to it.
+test:
+	go test -race -shuffle=on ./...
+
+# The first run builds golangci-lint, a minute or so on two cores.
+lint:
+	@test -z "$$(gofmt -l .)" || { gofmt -d .; exit 1; }
+	go vet ./...
+	go tool -modfile=tools/go.mod golangci-lint run ./...
+
+# Figures to quote. COUNT=10 and benchstat to compare two commits.
+bench:
+	go test -run '^$$' -bench . -benchmem -count $(or $(COUNT),1) ./...
+
+# Everything again, many times, each time in another order.
+long:
+	go test -race -shuffle=on -count $(or $(COUNT),20) -timeout 2h ./...
+
+# Writes docs/settings.md and .env.example from the declarations of the settings.
+docs:
+	go test ./internal/config -update
