@@ -1,0 +1,116 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"riftrelay"
+)
+
+// call is one call's story. It is one allocation for all that the request to
+// the transport points to, so none of it may be used again.
+type call struct {
+	start  time.Time
+	url    url.URL          // of the outgoing request
+	report riftrelay.Report // filled in by the transport
+	body   *clientBody      // nil when the client sends none
+
+	status int    // what the client got; 0 = nothing yet
+	source string // SourceRiot or SourceRelay
+	reason string // of the relay's own answers
+	bytes  int64  // of the body sent down
+	err    error  // behind the relay's own answers
+}
+
+// clientBody is the client's request body. It remembers why reading failed,
+// since the transport's error doesn't say whose failure it was.
+type clientBody struct {
+	io.ReadCloser
+	failed atomic.Pointer[bodyError]
+}
+
+// bodyError is a failure of the client's own request body.
+type bodyError struct{ err error }
+
+func (e *bodyError) Error() string { return "reading the request's body: " + e.err.Error() }
+func (e *bodyError) Unwrap() error { return e.err }
+
+func (b *clientBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	// ErrBodyReadAfterClose is no failure of the client's: the transport was
+	// still reading when it had the answer.
+	if err != nil && err != io.EOF && !errors.Is(err, http.ErrBodyReadAfterClose) {
+		b.failed.CompareAndSwap(nil, &bodyError{err})
+	}
+	return n, err
+}
+
+// logCall writes the one line of a call. Paths and queries hold players' ids
+// and names, so the line has the bucket instead.
+func (h *Handler) logCall(r *http.Request, c *call, took time.Duration) {
+	ctx := context.WithoutCancel(r.Context())
+	if !h.log.Enabled(ctx, slog.LevelDebug) {
+		return
+	}
+	bucket := ""
+	if c.report.Route.Method != nil {
+		bucket = c.report.Route.String()
+	}
+	attrs := []slog.Attr{
+		slog.String("verb", redact(r.Method[:min(len(r.Method), 20)])),
+		slog.String("bucket", bucket),
+		slog.Int("status", c.status),
+		slog.String("source", c.source),
+		slog.String("key", c.report.Key),
+		slog.Int("tries", c.report.Tries),
+		slog.Duration("waited", c.report.Waited),
+		slog.Duration("took", took),
+		slog.Int64("bytes", c.bytes),
+	}
+	if c.reason != "" {
+		attrs = append(attrs, slog.String("reason", c.reason))
+	}
+	if c.err != nil {
+		attrs = append(attrs, slog.String("error", redact(c.err.Error())))
+	}
+	h.log.LogAttrs(ctx, slog.LevelDebug, "call", attrs...)
+}
+
+const keyPrefix = "rgapi-"
+
+// redact takes everything that looks like a key of Riot's out of a text.
+func redact(s string) string {
+	lower := strings.ToLower(s)
+	if len(lower) != len(s) { // letters that change their length in lower case
+		s = lower
+	}
+	if !strings.Contains(lower, keyPrefix) {
+		return s
+	}
+	var b strings.Builder
+	for {
+		i := strings.Index(lower, keyPrefix)
+		if i < 0 {
+			b.WriteString(s)
+			return b.String()
+		}
+		end := i + len(keyPrefix)
+		b.WriteString(s[:end])
+		b.WriteString("…")
+		for end < len(s) && keyByte(lower[end]) {
+			end++
+		}
+		s, lower = s[end:], lower[end:]
+	}
+}
+
+func keyByte(c byte) bool {
+	return c == '-' || c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z'
+}

@@ -1,0 +1,235 @@
+package proxy
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"riftrelay"
+	"riftrelay/route"
+)
+
+const domain = ".api.riotgames.com"
+
+// target is where a request goes, in the client's own bytes.
+type target struct {
+	host     string // "euw1"
+	path     string // "/lol/…", escaped
+	query    string // raw, without api_key
+	emptyTag bool   // the target ends in a lone '?'
+}
+
+// target reads the raw request target. An error that noCall knows is that of a
+// request which isn't a call to Riot.
+func (h *Handler) target(r *http.Request) (target, error) {
+	switch r.Method {
+	case http.MethodConnect, http.MethodTrace:
+		return target{}, invalidRoute(http.StatusMethodNotAllowed,
+			"method "+r.Method+" is not relayed; allowed: "+allowedVerbs)
+	}
+	if r.RequestURI == "" || r.RequestURI[0] != '/' {
+		return target{}, invalidRoute(http.StatusBadRequest,
+			"the request target is not a path; allowed: a path like /euw1/lol/status/v4/platform-data")
+	}
+	if p := upgrade(r.Header); p != "" {
+		return target{}, invalidRoute(http.StatusBadRequest, "upgrade to "+show(p)+" is not relayed; allowed: plain HTTP requests")
+	}
+	path, raw, asked := strings.Cut(r.RequestURI, "?")
+	host, rest, err := h.table.Split(path)
+	if err != nil {
+		return target{}, &riftrelay.RejectedError{Reason: riftrelay.ReasonInvalidRoute, Err: err}
+	}
+	query := dropAPIKey(raw)
+	return target{host, rest, query, asked && raw == ""}, nil
+}
+
+const allowedVerbs = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
+
+func invalidRoute(status int, detail string) error {
+	return &riftrelay.RejectedError{
+		Reason: riftrelay.ReasonInvalidRoute,
+		Err:    &route.Error{Status: status, Reason: route.ReasonInvalidRoute, Problem: route.Malformed, Detail: detail},
+	}
+}
+
+// noCall reports whether an error of target says that there is no path for
+// Riot: "/", "/favicon.ico", "/euw1/".
+func noCall(err error) bool {
+	if err == nil {
+		return false
+	}
+	var bad *route.Error
+	return errors.As(err, &bad) && bad.Problem == route.NoPath
+}
+
+// upgrade names the protocol that a client wants to change to, or is empty.
+// h2c is left out: Java's client offers it with each plain request, and
+// RFC 9110 lets a server go on as if nothing had been said.
+func upgrade(h http.Header) string {
+	for _, v := range h["Upgrade"] {
+		for p := range strings.SplitSeq(v, ",") {
+			if p = strings.TrimSpace(p); p != "" && !strings.EqualFold(p, "h2c") {
+				return p
+			}
+		}
+	}
+	return ""
+}
+
+// outbound makes the request for the transport. c lends it memory.
+func (h *Handler) outbound(r *http.Request, to target, c *call) (*http.Request, error) {
+	name, listed := h.names[to.host]
+	if !listed || to.path[1:2] == "/" {
+		// Off the fast path: the transport would route it again, but what
+		// isn't a host by the table must not become part of a host name.
+		if _, err := h.table.Match(r.Method, to.host, to.path); err != nil {
+			return nil, &riftrelay.RejectedError{Reason: riftrelay.ReasonInvalidRoute, Err: err}
+		}
+		name = to.host + domain
+	}
+	o, err := h.control(r.Header)
+	if err != nil {
+		return nil, err
+	}
+	o.Report = &c.report
+	// Opaque keeps the escaped path as it is; URL.Path would be escaped anew.
+	c.url = url.URL{Scheme: "https", Host: name, Opaque: to.path, RawQuery: to.query, ForceQuery: to.emptyTag}
+	out := http.Request{
+		Method: r.Method,
+		URL:    &c.url,
+		Host:   name,
+		Proto:  "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header:        h.headersUp(r, to),
+		ContentLength: r.ContentLength,
+	}
+	if r.ContentLength != 0 && r.Body != nil && r.Body != http.NoBody {
+		c.body = &clientBody{ReadCloser: r.Body}
+		out.Body = c.body
+	}
+	return out.WithContext(riftrelay.WithOptions(r.Context(), o)), nil
+}
+
+// forwarded are the request headers that go up, in canonical form. All else
+// stays here: cookies, a client's key, addresses, our control headers, and
+// whatever will be invented. Conditions are in although Riot sends no
+// validators today: they cost nothing, and a 304 passes. Range isn't: a part of
+// a JSON document is of no use.
+var forwarded = [...]string{
+	"Accept", "Accept-Charset", "Accept-Encoding", "Accept-Language",
+	"Content-Encoding", "Content-Language", "Content-Type",
+	"If-Modified-Since", "If-None-Match", "User-Agent",
+}
+
+// headersUp picks the headers that go up. The slices are the client's own.
+// There is no Accept-Encoding unless the client sent one; that the transport
+// then adds none either is up to it (riftrelay.NewBase).
+func (h *Handler) headersUp(r *http.Request, to target) http.Header {
+	up := make(http.Header, 8) // one group of the map's: X-Riot-Token comes later
+	for _, name := range forwarded {
+		if vv := r.Header[name]; len(vv) > 0 && !hopByHop(r.Header, name) {
+			up[name] = vv
+		}
+	}
+	if _, named := up["User-Agent"]; !named {
+		// Go's own name says nothing, and some edges turn it away.
+		up["User-Agent"] = h.userAgent
+	}
+	if vv := r.Header["Authorization"]; len(vv) > 0 && !hopByHop(r.Header, "Authorization") {
+		// R5: a player's token goes to RSO methods only. Elsewhere it may be
+		// meant for us, and is not Riot's business.
+		if to, err := h.table.Match(r.Method, to.host, to.path); err == nil && to.Method.Auth == route.AuthRSO {
+			up["Authorization"] = vv
+		}
+	}
+	return up
+}
+
+// hopByHop reports whether the sender lists the header in Connection.
+func hopByHop(h http.Header, name string) bool {
+	for _, v := range h["Connection"] {
+		for token := range strings.SplitSeq(v, ",") {
+			if strings.EqualFold(strings.TrimSpace(token), name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// control reads the control headers.
+func (h *Handler) control(in http.Header) (o riftrelay.Options, err error) {
+	if vv := in["X-Priority"]; len(vv) > 0 && strings.EqualFold(strings.TrimSpace(vv[0]), "high") {
+		o.Priority = riftrelay.High
+	}
+	if vv := in["X-Riot-Token-Index"]; len(vv) > 0 {
+		n := h.keys()
+		i, ok := index(vv[0], n)
+		if !ok {
+			return o, badControl(riftrelay.ReasonInvalidTokenIndex, "X-Riot-Token-Index", vv[0], indexRange(n))
+		}
+		o.Pin = riftrelay.KeyAt(i)
+	}
+	if vv := in["X-Max-Wait"]; len(vv) > 0 {
+		wait, ok := maxWait(vv[0])
+		if !ok {
+			return o, badControl(riftrelay.ReasonInvalidMaxWait, "X-Max-Wait", vv[0],
+				"a duration like 8s or 1m30s, or whole seconds; 0 = now or never")
+		}
+		o.MaxWait = wait
+	}
+	return o, nil
+}
+
+func badControl(reason riftrelay.Reason, header, value, allowed string) error {
+	return &riftrelay.RejectedError{Reason: reason, Detail: header + " is " + show(value) + "; allowed: " + allowed}
+}
+
+// index reads which of n keys a call is for.
+func index(s string, n int) (int, bool) {
+	s = strings.TrimSpace(s)
+	if s == "" || s[0] < '0' || s[0] > '9' { // Atoi takes signs
+		return 0, false
+	}
+	i, err := strconv.Atoi(s)
+	return i, err == nil && i < n
+}
+
+func indexRange(n int) string {
+	switch n {
+	case 0:
+		return "none, as no key is configured"
+	case 1:
+		return "0, as there is one key"
+	}
+	return "0 to " + strconv.Itoa(n-1)
+}
+
+// maxWait reads a Go duration or whole seconds as Options.MaxWait.
+func maxWait(s string) (time.Duration, bool) {
+	s = strings.TrimSpace(s)
+	if s == "" || s[0] != '.' && (s[0] < '0' || s[0] > '9') { // no sign
+		return 0, false
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		if d, err = time.ParseDuration(s + "s"); err != nil || strings.Trim(s, "0123456789") != "" {
+			return 0, false
+		}
+	}
+	if d == 0 {
+		return riftrelay.NowOrNever, true
+	}
+	return d, true
+}
+
+// show quotes a client's bytes for a message: printable and of bounded length.
+func show(s string) string {
+	const most = 100
+	if len(s) > most {
+		return strconv.QuoteToASCII(s[:most]) + "…"
+	}
+	return strconv.QuoteToASCII(s)
+}

@@ -1,0 +1,116 @@
+package proxy
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"html"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+//go:embed page.html
+var pageHTML string
+
+//go:embed page.css
+var pageCSS string
+
+// page is what "/" shows.
+type page struct {
+	version, admin, docs string
+	policy               string // Content-Security-Policy
+}
+
+func newPage(o Options) page {
+	hash := sha256.Sum256([]byte(pageCSS))
+	return page{
+		version: o.Version, admin: o.AdminAddr, docs: o.Docs,
+		policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) +
+			"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+	}
+}
+
+// serveLocal answers what isn't a call to Riot: why says so.
+func (h *Handler) serveLocal(w http.ResponseWriter, r *http.Request, why error) {
+	path, _, _ := strings.Cut(r.RequestURI, "?")
+	if local := h.local[path]; local != nil {
+		local.ServeHTTP(w, r)
+		return
+	}
+	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+	switch {
+	case path == "/" && reads:
+		h.page.ServeHTTP(w, r)
+	case path == "/favicon.ico" && reads:
+		// Browsers ask on their own; an error would show in their consoles.
+		w.Header().Set("Cache-Control", "max-age=86400")
+		w.WriteHeader(http.StatusNoContent)
+	case path == "/robots.txt" && reads:
+		// A crawler that follows links would use the key up.
+		send(w, "text/plain; charset=utf-8", "User-agent: *\nDisallow: /\n")
+	default:
+		replyFor(why, false, "").write(w)
+	}
+}
+
+// ServeHTTP shows the page: HTML to who asks for it, as browsers do, and JSON
+// to everybody else.
+func (p page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Vary", "Accept")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Riftrelay-Source", SourceRelay)
+	sample := origin(r) + "/euw1/lol/status/v4/platform-data"
+
+	if !strings.Contains(strings.Join(r.Header["Accept"], ","), "text/html") {
+		text, err := json.Marshal(map[string]string{
+			"name": "RiftRelay", "version": p.version, "sample": sample, "admin": p.admin, "docs": p.docs,
+		})
+		if err != nil {
+			panic("BUG: " + err.Error())
+		}
+		send(w, "application/json;charset=utf-8", string(text)+"\n")
+		return
+	}
+	h.Set("Content-Security-Policy", p.policy)
+	h.Set("Referrer-Policy", "no-referrer")
+	where := ""
+	if p.admin != "" {
+		where += "<dt>State, limits, metrics</dt><dd>the admin listener, <code>" + html.EscapeString(p.admin) +
+			"</code>, with <code>/metrics</code></dd>\n"
+	}
+	if strings.HasPrefix(p.docs, "https://") || strings.HasPrefix(p.docs, "http://") {
+		docs := html.EscapeString(p.docs)
+		where += `<dt>Documentation</dt><dd><a href="` + docs + `">` + docs + "</a></dd>\n"
+	}
+	send(w, "text/html; charset=utf-8", strings.NewReplacer(
+		"{{style}}", pageCSS,
+		"{{version}}", html.EscapeString(p.version),
+		"{{sample}}", html.EscapeString(sample),
+		"{{where}}", where,
+	).Replace(pageHTML))
+}
+
+// origin is the relay as the client calls it. A Host that is no plain name and
+// port is left out: people paste the sample into shells.
+func origin(r *http.Request) string {
+	host := r.Host
+	if host == "" || len(host) > 255 || strings.ContainsFunc(host, func(c rune) bool {
+		return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune(".-:[]", c))
+	}) {
+		host = "localhost"
+	}
+	if r.TLS != nil {
+		return "https://" + host
+	}
+	return "http://" + host
+}
+
+func send(w http.ResponseWriter, kind, text string) {
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	w.Write([]byte(text))
+}

@@ -1,0 +1,95 @@
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func TestPage(t *testing.T) {
+	obs := newSeen()
+	address := serve(t, Options{
+		Observer: obs, Version: "1.2<3", AdminAddr: "127.0.0.1:8986", Docs: "https://docs.example/?a=1&b",
+		Transport: roundTrip(func(*http.Request) (*http.Response, error) { t.Error("sent"); return nil, context.Canceled }),
+	})
+	browser := "Accept: text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"
+
+	res, body := parse(t, sendRaw(t, address, get("/", browser)))
+	for _, want := range []string{
+		"curl &#39;http://relay.test/euw1/lol/status/v4/platform-data&#39;", "1.2&lt;3", "127.0.0.1:8986", "/metrics",
+		`<a href="https://docs.example/?a=1&amp;b">`, "prefers-color-scheme", `<html lang="en">`,
+	} {
+		if !strings.Contains(strings.ReplaceAll(body, "curl '", "curl &#39;"), strings.TrimSuffix(want, "&#39;")) {
+			t.Errorf("the page lacks %q:\n%s", want, body)
+		}
+	}
+	if p := res.Header.Get("Content-Security-Policy"); !strings.HasPrefix(p, "default-src 'none'; style-src 'sha256-") || res.StatusCode != 200 {
+		t.Errorf("%d, policy %q", res.StatusCode, p)
+	}
+	if strings.Contains(body, "{{") {
+		t.Errorf("a blank is not filled in:\n%s", body)
+	}
+
+	res, body = parse(t, sendRaw(t, address, get("/?x=1", "Accept: */*")))
+	var data map[string]string
+	if err := json.Unmarshal([]byte(body), &data); err != nil {
+		t.Fatalf("%v in %q", err, body)
+	}
+	if data["version"] != "1.2<3" || data["sample"] != "http://relay.test/euw1/lol/status/v4/platform-data" || data["admin"] != "127.0.0.1:8986" ||
+		res.Header.Get("X-Riftrelay-Source") != "relay" {
+		t.Errorf("%v %v", data, res.Header)
+	}
+
+	// Hosts that aren't plain names are not shown.
+	for _, host := range []string{"a$(id)", "x;y", "a'b", "a&b", strings.Repeat("a", 300)} {
+		_, body = parse(t, sendRaw(t, address, "GET / HTTP/1.1\r\nHost: "+host+"\r\nConnection: close\r\n"+browser+"\r\n\r\n"))
+		if strings.Contains(body, host) || !strings.Contains(body, "http://localhost/euw1") {
+			t.Errorf("host %.20q: %s", host, body)
+		}
+	}
+	if obs.started != 0 || len(obs.done) != 0 {
+		t.Errorf("the page counts as a call: %+v", obs.done)
+	}
+}
+
+func TestWhatIsNoCall(t *testing.T) {
+	obs := newSeen()
+	address := serve(t, Options{
+		Observer:  obs,
+		Transport: roundTrip(func(*http.Request) (*http.Response, error) { t.Error("sent"); return nil, context.Canceled }),
+		Local: map[string]http.Handler{
+			"/healthz": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "ok "+r.Method) }),
+		},
+	})
+	for _, tt := range []struct {
+		request string
+		status  int
+		body    string
+	}{
+		{get("/healthz"), 200, "ok GET"},
+		{get("/healthz?full=1"), 200, "ok GET"},
+		{request("POST", "/healthz", ""), 200, "ok POST"},
+		{get("/healthz/"), 404, "no path after"},
+		{get("/readyz"), 404, "no path after"},
+		{get("/favicon.ico"), 204, ""},
+		{get("/robots.txt"), 200, "Disallow: /"},
+		{request("POST", "/robots.txt", ""), 404, "no path after"},
+		{request("POST", "/", ""), 404, "no host"},
+		{get("/euw1"), 404, "no path after"},
+		{get("/euw1/"), 404, "no path after"},
+		{get("/wp-login.php"), 404, `{"status":{"message":"no path after`},
+		{get("/?api_key=x"), 200, "RiftRelay"},
+	} {
+		res, body := parse(t, sendRaw(t, address, tt.request))
+		if res.StatusCode != tt.status || !strings.Contains(body, tt.body) {
+			name, _, _ := strings.Cut(tt.request, "\r\n")
+			t.Errorf("%s: %d %q, want %d %q", name, res.StatusCode, body, tt.status, tt.body)
+		}
+	}
+	if obs.started != 0 || len(obs.done) != 0 || len(obs.refused) != 0 {
+		t.Errorf("these count as calls: %d %q %q", obs.started, obs.done, obs.refused)
+	}
+}

@@ -1,0 +1,187 @@
+// Package proxy is the relay's HTTP face, stage 5 of the pipeline: it turns a
+// client's request into one for riftrelay.Transport, which does the rest, and
+// the Transport's answer or error into what the client gets.
+//
+//   - inbound.go: which host and path, which headers go up, what the control
+//     headers ask for. The raw request target is the truth, never r.URL.Path:
+//     an escaped path reaches Riot byte for byte (R23).
+//   - stream.go: the answer's way down.
+//   - respond.go: error → status, headers and body; nowhere else.
+//   - page.go: what isn't a call at all ("/", /healthz, /favicon.ico).
+//
+// It is a handler of its own rather than httputil.ReverseProxy, because nearly
+// all that would have to be undone: the parsed path, the cleaned query, headers
+// passed by default, a body's failure noticed too late to answer with a status.
+package proxy
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"riftrelay"
+	"riftrelay/route"
+)
+
+// Options describe a Handler.
+type Options struct {
+	// Transport sends the calls: a *riftrelay.Transport. It must return with
+	// *riftrelay.RejectedError what it didn't send. Required.
+	Transport http.RoundTripper
+
+	// Table is the one that Transport routes with. Required.
+	Table *route.Table
+
+	// Keys gives the number of keys that X-Riot-Token-Index may choose from,
+	// now. Nil means none.
+	Keys func() int
+
+	// Version is shown on the page and sent as "riftrelay/<version>" where the
+	// client names no User-Agent. Empty means "dev".
+	Version string
+
+	// AdminAddr and Docs are shown on the page: the admin listener's address
+	// and a link to the documentation. Empty leaves them out.
+	AdminAddr, Docs string
+
+	// Local are the handlers of paths of one segment ("/healthz") that the
+	// relay answers itself. They are no calls: neither Observer nor Logger
+	// hears of them.
+	Local map[string]http.Handler
+
+	// Observer hears of every call. Nil means nobody listens.
+	Observer Observer
+
+	// Logger gets one line for each call at debug level. Nil discards.
+	Logger *slog.Logger
+}
+
+// Observer hears of calls, for metrics. Its methods are called from many
+// goroutines and should return at once. Requests that are no calls ("/",
+// /healthz, /favicon.ico, any path of one segment) are not mentioned.
+type Observer interface {
+	// Started is called when a call comes in.
+	Started()
+	// Done is called once for each Started, when the client has its answer.
+	// The route is zero when there was none; status is what the client got, or
+	// StatusClientGone, or 502 and 504 for an answer that broke off; source is
+	// SourceRiot or SourceRelay.
+	Done(r route.Route, status int, source string, took time.Duration)
+	// Refused is called for what is refused here and therefore never reaches
+	// the limiter, which tells its own hooks about the rest.
+	Refused(reason riftrelay.Reason)
+}
+
+// Who speaks: the values of X-RiftRelay-Source.
+const (
+	SourceRiot  = "riot"
+	SourceRelay = "relay"
+)
+
+// StatusClientGone is what metrics and logs say of a client that left before
+// its answer was complete. It is never sent.
+const StatusClientGone = 499
+
+// Handler is the relay as an http.Handler. Make it with New.
+//
+// Put nothing in front of it that rewrites a path, such as http.ServeMux.
+type Handler struct {
+	transport http.RoundTripper
+	table     *route.Table
+	keys      func() int
+	names     map[string]string // listed host → its name at Riot
+	userAgent []string
+	page      page
+	local     map[string]http.Handler
+	observer  Observer
+	log       *slog.Logger
+}
+
+// New checks o and makes a Handler.
+func New(o Options) (*Handler, error) {
+	if o.Transport == nil {
+		return nil, errors.New("proxy: Options.Transport is nil; allowed: a RoundTripper")
+	}
+	if o.Table == nil {
+		return nil, errors.New("proxy: Options.Table is nil; allowed: the table that the transport routes with")
+	}
+	if o.Version == "" {
+		o.Version = "dev"
+	}
+	if o.Keys == nil {
+		o.Keys = func() int { return 0 }
+	}
+	if o.Observer == nil {
+		o.Observer = nobody{}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	h := &Handler{
+		transport: o.Transport,
+		table:     o.Table,
+		keys:      o.Keys,
+		names:     make(map[string]string),
+		userAgent: []string{"riftrelay/" + o.Version},
+		page:      newPage(o),
+		local:     o.Local,
+		observer:  o.Observer,
+		log:       o.Logger,
+	}
+	for _, host := range o.Table.Hosts() {
+		h.names[host] = host + domain
+	}
+	return h, nil
+}
+
+// ServeHTTP serves one request: a call to Riot, or one of the few things that
+// aren't.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	to, err := h.target(r)
+	if noCall(err) {
+		h.serveLocal(w, r, err)
+		return
+	}
+	c := &call{start: time.Now()}
+	h.observer.Started()
+	defer h.finish(r, c)
+
+	var out *http.Request
+	if err == nil {
+		out, err = h.outbound(r, to, c)
+	}
+	if err != nil {
+		h.refuse(w, r, c, err)
+		return
+	}
+	if c.body != nil {
+		// The transport may read on after it has returned, and the handler's
+		// end forbids that.
+		defer c.body.Close()
+	}
+	res, err := h.transport.RoundTrip(out)
+	if err != nil {
+		h.fail(w, r, c, err)
+		return
+	}
+	defer res.Body.Close()
+	h.answer(w, r, c, res)
+}
+
+// finish tells observer and log how a call ended, also when the handler
+// panicked to break the client's connection.
+func (h *Handler) finish(r *http.Request, c *call) {
+	if c.status == 0 { // a panic that is no answer of ours
+		c.status, c.source = http.StatusInternalServerError, SourceRelay
+	}
+	took := time.Since(c.start)
+	h.observer.Done(c.report.Route, c.status, c.source, took)
+	h.logCall(r, c, took)
+}
+
+type nobody struct{}
+
+func (nobody) Started()                                     {}
+func (nobody) Done(route.Route, int, string, time.Duration) {}
+func (nobody) Refused(riftrelay.Reason)                     {}
