@@ -1,0 +1,78 @@
+package admit
+
+import "riftrelay/limit"
+
+// node is an element of a heap: a lane or a host, ordered by key.
+type node struct {
+	key  int64
+	pos  int // index in its heap, -1 outside
+	lane *lane
+	host *host
+}
+
+// heap is a binary heap of nodes, the smallest key first, in which every node
+// knows its place.
+type heap []*node
+
+func (h heap) swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].pos, h[j].pos = i, j
+}
+
+func (h heap) up(i int) {
+	for i > 0 {
+		parent := (i - 1) / 2
+		if h[parent].key <= h[i].key {
+			return
+		}
+		h.swap(i, parent)
+		i = parent
+	}
+}
+
+func (h heap) down(i int) {
+	for {
+		least := i
+		for c := 2*i + 1; c <= 2*i+2 && c < len(h); c++ {
+			if h[c].key < h[least].key {
+				least = c
+			}
+		}
+		if least == i {
+			return
+		}
+		h.swap(i, least)
+		i = least
+	}
+}
+
+func (h *heap) push(n *node, key int64) {
+	n.key, n.pos = key, len(*h)
+	*h = append(*h, n)
+	h.up(n.pos)
+}
+
+func (h *heap) remove(n *node) {
+	i, last := n.pos, len(*h)-1
+	h.swap(i, last)
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	n.pos = -1
+	if i < last {
+		h.down(i)
+		h.up(i)
+	}
+}
+
+func (h *heap) fix(n *node, key int64) {
+	n.key = key
+	h.down(n.pos)
+	h.up(n.pos)
+}
+
+func (h heap) top() limit.Instant {
+	if len(h) == 0 {
+		return limit.Never
+	}
+	return limit.Instant(h[0].key)
+}

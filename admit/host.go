@@ -1,0 +1,77 @@
+package admit
+
+import "riftrelay/limit"
+
+// host is one routing value with its application scopes and everything that
+// waits for them.
+type host struct {
+	node    // in Machine.wakes while calls wait
+	name    string
+	apps    []*limit.Scope // by key, made when first used
+	buckets int
+	lines   []*line
+	waiting [2]int // calls by priority: normal, high
+	turn    int    // key that is tried first: ties go round robin
+	credit  int    // grants that high had while normal waited; at fairShare normal goes
+}
+
+// fairShare is how many grants high has for each one of normal's, while both
+// want them: every 20th is normal's.
+const fairShare = 19
+
+func (h *host) line(c class) *line {
+	for _, q := range h.lines {
+		if q.class == c {
+			return q
+		}
+	}
+	q := &line{class: c}
+	h.lines = append(h.lines, q)
+	return q
+}
+
+func (h *host) empty() bool { return h.waiting[0]+h.waiting[1] == 0 }
+
+// wakeAt gives when any of its lines is to be looked at again.
+func (h *host) wakeAt() limit.Instant {
+	at := limit.Never
+	for _, q := range h.lines {
+		at = min(at, q.wake())
+	}
+	return at
+}
+
+// longestUnserved finds, among the lines of a priority that aren't blocked,
+// the ready lane that was served longest ago.
+func (h *host) longestUnserved(now limit.Instant, high bool) *lane {
+	var best *lane
+	for _, q := range h.lines {
+		if q.class.high != high || len(q.ready) == 0 || q.blocked > now {
+			continue
+		}
+		if l := q.ready[0].lane; best == nil || l.served < best.served {
+			best = l
+		}
+	}
+	return best
+}
+
+// pay settles the priorities' account for a grant to lane l: high owes while
+// normal waits, and normal's grant pays.
+func pay(credit *int, high, normalWaits bool) {
+	switch {
+	case !normalWaits:
+		*credit = 0
+	case high:
+		*credit = min(*credit+1, fairShare)
+	default:
+		*credit = max(*credit-fairShare, 0)
+	}
+}
+
+func index(high bool) int {
+	if high {
+		return 1
+	}
+	return 0
+}

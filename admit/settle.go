@@ -1,0 +1,109 @@
+package admit
+
+import (
+	"riftrelay/limit"
+)
+
+// Sent notes that the call was written.
+func (m *Machine) Sent(now limit.Instant, p *Permit) {
+	p.hold.Sent(now, m.cfg.Margin)
+	m.changed(now, p.bucket)
+}
+
+// Answer ends a permit with the answer's head, and gives what it taught.
+func (m *Machine) Answer(now limit.Instant, p *Permit, a limit.Answer) limit.Lesson {
+	app, method := m.scopes(p.bucket, p.Key)
+	lesson := limit.Learn(now, a, &p.hold, &p.bucket.service, app, method, m.cfg.Margin)
+	if lesson.Fresh {
+		for _, q := range m.permits {
+			if q.bucket.host == p.bucket.host {
+				q.hold.Join(now, m.cfg.Margin)
+			}
+		}
+	}
+	p.hold.Settle(now, m.cfg.Margin)
+	m.finish(now, p)
+	return lesson
+}
+
+// Release ends a permit without an answer: what was never written costs
+// nothing, what was may have been counted (R3), and the failure's time stands
+// for the answer's.
+func (m *Machine) Release(now limit.Instant, p *Permit) {
+	if _, sent := p.hold.IsSent(); sent {
+		p.hold.Settle(now, m.cfg.Margin)
+	} else {
+		p.hold.Refund()
+	}
+	m.finish(now, p)
+}
+
+func (m *Machine) finish(now limit.Instant, p *Permit) {
+	b, last := p.bucket, len(m.permits)-1
+	m.permits[p.index] = m.permits[last]
+	m.permits[p.index].index = p.index
+	m.permits[last] = nil
+	m.permits = m.permits[:last]
+	p.bucket = nil
+	m.spare = append(m.spare, p)
+	m.changed(now, b)
+}
+
+// changed looks again at what waits for the budgets of a bucket and of its
+// host's application, and at nothing else.
+func (m *Machine) changed(now limit.Instant, b *bucket) {
+	h := b.host
+	if h.empty() {
+		return
+	}
+	for _, q := range h.lines {
+		q.blocked = 0
+	}
+	for _, l := range b.lanes {
+		if l.n > 0 && l.parked {
+			l.line.unpark(l)
+		}
+	}
+	m.wake(h, now)
+}
+
+// SetBurst changes the share of each window that needs no pacing.
+func (m *Machine) SetBurst(now limit.Instant, b float64) {
+	m.cfg.Burst = b
+	m.recheck(now)
+}
+
+// recheck looks at everything that waits again.
+func (m *Machine) recheck(now limit.Instant) {
+	for _, h := range m.hosts {
+		if h.empty() {
+			continue
+		}
+		for _, q := range h.lines {
+			q.blocked = 0
+			for len(q.parked) > 0 {
+				q.unpark(q.parked[0].lane)
+			}
+		}
+		m.wake(h, now)
+	}
+}
+
+// Drain takes no more calls, and refuses those queued that can't start before
+// until.
+func (m *Machine) Drain(now, until limit.Instant, refuse func(*Waiter, limit.Instant)) {
+	m.draining = true
+	for _, b := range m.buckets {
+		for _, l := range b.lanes {
+			for l.n > 0 {
+				start := m.predict(now, l, l.n)
+				if start < until {
+					break
+				}
+				w := l.tail
+				m.leave(l, w)
+				refuse(w, start)
+			}
+		}
+	}
+}

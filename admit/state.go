@@ -1,0 +1,71 @@
+package admit
+
+import (
+	"time"
+
+	"riftrelay/limit"
+)
+
+// State is what a machine looks like from outside, in no particular order.
+type State struct {
+	Margin   time.Duration
+	Burst    float64
+	Queued   int
+	InFlight int
+	Draining bool
+	Scopes   []ScopeState
+	Queues   []QueueState
+}
+
+// ScopeState is one scope; Method is empty for the application's, Key -1 for
+// that of keyless calls.
+type ScopeState struct {
+	Key          int
+	Host, Method string
+	// Service is what is left of a stop of the method for all keys.
+	Service      time.Duration
+	ServiceCause limit.Kind
+	limit.ScopeState
+}
+
+// QueueState is one lane in which calls wait.
+type QueueState struct {
+	Host, Method string
+	High         bool
+	Pin          int // key, or -1
+	Depth        int
+	Oldest       time.Duration
+}
+
+// State describes the machine at now.
+func (m *Machine) State(now limit.Instant) State {
+	s := State{Margin: m.cfg.Margin, Burst: m.cfg.Burst, Queued: m.queued, InFlight: len(m.permits), Draining: m.draining}
+	for _, h := range m.hosts {
+		for key, app := range h.apps {
+			if app != nil {
+				s.Scopes = append(s.Scopes, ScopeState{Key: key, Host: h.name, ScopeState: app.State(now, m.cfg.Margin)})
+			}
+		}
+	}
+	for _, b := range m.buckets {
+		service, cause := b.service.Cooldown(now)
+		for key, scope := range b.scopes {
+			if scope == nil {
+				continue
+			}
+			if b.keyless {
+				key = -1
+			}
+			s.Scopes = append(s.Scopes, ScopeState{Key: key, Host: b.host.name, Method: b.method, Service: service, ServiceCause: cause, ScopeState: scope.State(now, m.cfg.Margin)})
+		}
+		for _, l := range b.lanes {
+			if l.n > 0 {
+				s.Queues = append(s.Queues, QueueState{
+					Host: b.host.name, Method: b.method, High: l.line.class.high, Pin: int(l.line.class.pin),
+					Depth: l.n, Oldest: now.Sub(l.head.since),
+				})
+			}
+		}
+	}
+	return s
+}

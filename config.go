@@ -1,0 +1,186 @@
+package riftrelay
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"riftrelay/limit"
+	"riftrelay/route"
+)
+
+// Config is everything a Limiter needs to know. The zero value of each field
+// is a sensible choice, except that a Limiter without keys can admit nothing
+// but RSO calls.
+type Config struct {
+	// Keys are the Riot API keys to send with, at most 1,024. Several keys are
+	// for several products: Riot's terms forbid using them to get around the
+	// limits of one (R20).
+	Keys []Key
+
+	// Table maps paths to methods. Nil means route.Default().
+	Table *route.Table
+
+	// Pacing is the burst share b, from 0 to 1: the share of each window that
+	// may be used without pacing. 0 (Spread, the default) sends evenly; 1
+	// (Burst) sends as soon as a slot is free.
+	Pacing float64
+
+	// Margin is J, the greatest variation of the one-way delay to Riot that
+	// is allowed for: a call counts against a window until the window's length
+	// after its answer, or after its sending plus Margin, whichever is
+	// earlier. 0 means 150 ms; negative is an error.
+	Margin time.Duration
+
+	// DefaultAppLimit is assumed for an application before Riot's first
+	// headers, in Riot's own form "20:1,100:120" (calls:seconds). Empty means
+	// that value, the limit of a development key.
+	DefaultAppLimit string
+
+	// QueueCapacity bounds the calls waiting for one host and method. 0 means
+	// 2,048; negative means no calls may wait.
+	QueueCapacity int
+
+	// QueueTotal bounds the calls waiting in all queues together. 0 means
+	// 100,000; negative means no calls may wait.
+	QueueTotal int
+
+	// AdmissionTimeout bounds the wait of a call that names no bound of its
+	// own. 0 means 5 minutes; negative means no bound.
+	AdmissionTimeout time.Duration
+
+	// Hooks are told of every admission and every answer. Nil means nobody
+	// listens.
+	Hooks Hooks
+}
+
+// Key is one Riot API key. Its Name appears in metrics, logs and answers; its
+// Value nowhere but in the header to Riot.
+type Key struct {
+	Name  string // letters, digits, '-', '_' and '.', unique; empty means "key0", "key1" …
+	Value string
+}
+
+// String names the key without giving it away, so that a Key may be printed.
+func (k Key) String() string { return k.Name }
+
+// GoString is String: %#v must not give a key away either.
+func (k Key) GoString() string { return fmt.Sprintf("riftrelay.Key{Name: %q}", k.Name) }
+
+// The two ends of Config.Pacing.
+const (
+	Spread = 0.0 // evenly over the window
+	Burst  = 1.0 // as soon as a slot is free
+)
+
+// Defaults of Config.
+const (
+	DefaultMargin           = 150 * time.Millisecond
+	DefaultAppLimit         = "20:1,100:120"
+	DefaultQueueCapacity    = 2048
+	DefaultQueueTotal       = 100_000
+	DefaultAdmissionTimeout = 5 * time.Minute
+
+	maxKeys = 1024
+)
+
+// withDefaults fills in what was left zero and checks the rest. Every problem
+// is reported, not just the first.
+func (c Config) withDefaults() (Config, []limit.Quota, error) {
+	var problems []error
+	bad := func(field string, value any, allowed string) {
+		problems = append(problems, fmt.Errorf("riftrelay: Config.%s is %v; allowed: %s", field, value, allowed))
+	}
+	if c.Table == nil {
+		c.Table = route.Default()
+	}
+	if !(c.Pacing >= 0 && c.Pacing <= 1) { // also refuses NaN
+		bad("Pacing", c.Pacing, "0 (spread) to 1 (burst)")
+	}
+	switch {
+	case c.Margin == 0:
+		c.Margin = DefaultMargin
+	case c.Margin < 0 || c.Margin > time.Minute:
+		bad("Margin", c.Margin, "1ns to 1m, 0 for the default")
+	}
+	if c.DefaultAppLimit == "" {
+		c.DefaultAppLimit = DefaultAppLimit
+	}
+	quotas, err := limit.ParseQuotas(c.DefaultAppLimit)
+	if err != nil {
+		bad("DefaultAppLimit", fmt.Sprintf("%q (%v)", c.DefaultAppLimit, err), "calls:seconds, as in 20:1,100:120")
+	}
+	if c.QueueCapacity == 0 {
+		c.QueueCapacity = DefaultQueueCapacity
+	}
+	if c.QueueTotal == 0 {
+		c.QueueTotal = DefaultQueueTotal
+	}
+	if c.AdmissionTimeout == 0 {
+		c.AdmissionTimeout = DefaultAdmissionTimeout
+	}
+	keys, err := checkKeys(c.Keys)
+	if err != nil {
+		problems = append(problems, err)
+	}
+	c.Keys = keys
+	return c, quotas, errors.Join(problems...)
+}
+
+// checkKeys gives a copy in which every key has a name. Errors name a key by
+// its place, never by its value.
+func checkKeys(keys []Key) ([]Key, error) {
+	if len(keys) > maxKeys {
+		return nil, fmt.Errorf("riftrelay: Config.Keys has %d keys; allowed: at most %d", len(keys), maxKeys)
+	}
+	named := make([]Key, len(keys))
+	seen := make(map[string]int, 2*len(keys))
+	var problems []error
+	for i, k := range keys {
+		if k.Name == "" {
+			k.Name = fmt.Sprintf("key%d", i)
+		}
+		if !validName(k.Name) {
+			problems = append(problems, fmt.Errorf("riftrelay: Config.Keys[%d].Name is %q; allowed: 1 to 64 letters, digits, '-', '_' and '.'", i, k.Name))
+		}
+		if !validKey(k.Value) {
+			problems = append(problems, fmt.Errorf("riftrelay: Config.Keys[%d].Value (%s) is not shown; allowed: 1 to 256 visible ASCII characters", i, k.Name))
+		}
+		if j, dup := seen["name "+k.Name]; dup {
+			problems = append(problems, fmt.Errorf("riftrelay: Config.Keys[%d].Name is %q, as that of key %d; allowed: unique names", i, k.Name, j))
+		}
+		// The same key twice would be charged as two: twice its limit.
+		if j, dup := seen["value "+k.Value]; dup {
+			problems = append(problems, fmt.Errorf("riftrelay: Config.Keys[%d].Value (%s) is the same as that of key %d; allowed: each key once", i, k.Name, j))
+		}
+		seen["name "+k.Name], seen["value "+k.Value] = i, i
+		named[i] = k
+	}
+	return named, errors.Join(problems...)
+}
+
+func validName(s string) bool {
+	if len(s) == 0 || len(s) > 64 {
+		return false
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_', c == '.':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func validKey(s string) bool {
+	if len(s) == 0 || len(s) > 256 {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] >= 0x7f {
+			return false
+		}
+	}
+	return true
+}

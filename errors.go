@@ -1,0 +1,105 @@
+package riftrelay
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"riftrelay/route"
+)
+
+// Reason says why a call was not admitted. Its text is the relay's
+// X-RiftRelay-Reason header and, behind "rejected_", the outcome in metrics.
+type Reason string
+
+// The reasons of a RejectedError.
+const (
+	ReasonQueueFull         Reason = "queue_full"          // as many calls wait as may
+	ReasonDeadline          Reason = "deadline"            // could not be served in time, so it did not wait at all
+	ReasonTimeout           Reason = "timeout"             // waited, and the wait became too long
+	ReasonNoKey             Reason = "no_available_key"    // no key that could be used
+	ReasonShuttingDown      Reason = "shutting_down"       // the Limiter is closed or draining
+	ReasonInvalidRoute      Reason = "invalid_route"       // host or path that Riot doesn't serve
+	ReasonInvalidTokenIndex Reason = "invalid_token_index" // pinned to a key that there isn't
+	ReasonInvalidMaxWait    Reason = "invalid_max_wait"    // a bound of the wait that is no duration
+)
+
+// Sentinels for errors.Is. Each matches the *RejectedError of its reason.
+var (
+	ErrQueueFull    = errors.New("queue full")
+	ErrDeadline     = errors.New("deadline can't be met")
+	ErrTimeout      = errors.New("waited too long for admission")
+	ErrNoKey        = errors.New("no available key")
+	ErrClosed       = errors.New("limiter closed")
+	ErrUnknownRoute = errors.New("unknown route")
+)
+
+// ErrUpstreamTimeout is returned by Transport when Riot's answer did not begin
+// within Transport.Timeout, and by a body that stood still for as long.
+var ErrUpstreamTimeout error = upstreamTimeout{}
+
+type upstreamTimeout struct{}
+
+func (upstreamTimeout) Error() string   { return "riftrelay: upstream timed out" }
+func (upstreamTimeout) Timeout() bool   { return true } // as net.Error
+func (upstreamTimeout) Temporary() bool { return true }
+
+// RejectedError is the error of every call that was not admitted. Nothing was
+// sent for it.
+type RejectedError struct {
+	Reason Reason
+
+	// RetryAfter is how long from now room is expected. 0 means that nothing
+	// is known or that waiting doesn't help.
+	RetryAfter time.Duration
+
+	// Route is what was called; zero when that could not be told.
+	Route route.Route
+
+	// Detail explains in a sentence what was wrong and what is allowed; may
+	// be empty.
+	Detail string
+
+	// Err is the error behind this one, e.g. a *route.Error; may be nil.
+	Err error
+}
+
+// Error says what was refused, why, and when to come back.
+func (e *RejectedError) Error() string {
+	s := "riftrelay: rejected: " + string(e.Reason)
+	if e.Route.Method != nil {
+		s += " at " + e.Route.String()
+	}
+	if e.Detail != "" {
+		s += ": " + e.Detail
+	} else if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	if e.RetryAfter > 0 {
+		s += fmt.Sprintf(" (retry in %v)", e.RetryAfter.Round(time.Millisecond))
+	}
+	return s
+}
+
+// Is makes errors.Is(err, ErrQueueFull) and its like work.
+func (e *RejectedError) Is(target error) bool {
+	switch e.Reason {
+	case ReasonQueueFull:
+		return target == ErrQueueFull
+	case ReasonDeadline:
+		return target == ErrDeadline
+	case ReasonTimeout:
+		return target == ErrTimeout
+	case ReasonNoKey:
+		return target == ErrNoKey
+	case ReasonShuttingDown:
+		return target == ErrClosed
+	case ReasonInvalidRoute:
+		return target == ErrUnknownRoute
+	case ReasonInvalidTokenIndex, ReasonInvalidMaxWait:
+	}
+	return false
+}
+
+// Unwrap gives the error behind this one, or nil.
+func (e *RejectedError) Unwrap() error { return e.Err }

@@ -1,0 +1,46 @@
+// Package limit knows what Riot allows and what an answer teaches.
+//
+// The unit is the charge. A call that may reach Riot puts one charge on every
+// Window of its scopes, the application's and the method's. It is taken at
+// admission and expires W after the latest moment at which Riot can have
+// counted the call:
+//
+//	expires = W + u    u = min(time the answer's head arrived, time of sending + J)
+//
+// J, the margin, covers the variation of the one-way delay. A window has room
+// while fewer than N charges are unexpired; then no interval of length W at
+// Riot holds more than N arrivals, wherever Riot's windows open. Proof in
+// docs/adr/001-charges.md.
+//
+//	Window    one limit N:W with its charges and its pacing      window.go, pace.go
+//	Scope     the windows that Riot counts together               scope.go
+//	Hold      what one call holds of its scopes' windows          hold.go
+//	Cooldown  a stop after a 429                                  cooldown.go
+//	Answer    the headers of one answer, and what they mean       headers.go, learn.go
+//
+// Everything here is plain state: the time and random numbers are arguments,
+// nothing locks, nothing waits. Whoever calls serialises the calls.
+package limit
+
+import (
+	"math"
+	"time"
+)
+
+// Instant is a moment on the caller's clock, in nanoseconds since an epoch of
+// the caller's choosing. The clock must not run backwards.
+type Instant int64
+
+// Never is later than every other Instant.
+const Never Instant = math.MaxInt64
+
+// Add gives the moment d later; what would overflow is Never.
+func (t Instant) Add(d time.Duration) Instant {
+	if u := t + Instant(d); d <= 0 || u > t {
+		return u
+	}
+	return Never
+}
+
+// Sub gives the time from u to t.
+func (t Instant) Sub(u Instant) time.Duration { return time.Duration(t - u) }

@@ -1,0 +1,136 @@
+package limit
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	maxQuotas  = 16            // entries of one header; Riot has sent up to four
+	maxCount   = 1_000_000_000 // calls
+	maxSeconds = 7 * 24 * 3600 // length of a window
+)
+
+// pair is one entry of a header: n calls in w.
+type pair struct {
+	n int
+	w time.Duration
+}
+
+func lookup(pairs []pair, w time.Duration) (n int, ok bool) {
+	for _, p := range pairs {
+		if p.w == w {
+			return p.n, true
+		}
+	}
+	return 0, false
+}
+
+// parsePairs reads "n:seconds[,n:seconds…]" (R11) into dst. It reports false
+// for anything else, and for values that can be no limit: then the header says
+// nothing.
+func parsePairs(s string, dst []pair) ([]pair, bool) {
+	for s != "" {
+		var item string
+		item, s, _ = strings.Cut(s, ",")
+		n, secs, ok := strings.Cut(item, ":")
+		if !ok || len(dst) == maxQuotas {
+			return nil, false
+		}
+		count, ok1 := parseCount(n, maxCount)
+		length, ok2 := parseCount(secs, maxSeconds)
+		if !ok1 || !ok2 || length == 0 {
+			return nil, false
+		}
+		w := time.Duration(length) * time.Second
+		if _, twice := lookup(dst, w); twice {
+			return nil, false
+		}
+		dst = append(dst, pair{count, w})
+	}
+	return dst, true
+}
+
+func parseCount(s string, most int) (int, bool) {
+	s = strings.TrimSpace(s)
+	if s == "" || len(s) > 10 {
+		return 0, false
+	}
+	n := 0
+	for i := range len(s) {
+		d := s[i] - '0'
+		if d > 9 {
+			return 0, false
+		}
+		n = n*10 + int(d)
+	}
+	return n, n <= most
+}
+
+// parseLimits is parsePairs for limits: none of them can be 0.
+func parseLimits(s string, dst []pair) ([]pair, bool) {
+	pairs, ok := parsePairs(s, dst)
+	for _, p := range pairs {
+		if p.n == 0 {
+			return nil, false
+		}
+	}
+	return pairs, ok
+}
+
+// ParseQuotas reads limits as Riot writes them, "20:1,100:120": calls and
+// seconds, at most 16 of them.
+func ParseQuotas(s string) ([]Quota, error) {
+	pairs, ok := parseLimits(s, nil)
+	if !ok || len(pairs) == 0 {
+		return nil, fmt.Errorf("limit: %q is no list of limits; allowed: calls:seconds[,calls:seconds…], each window once, calls 1 to %d, seconds 1 to %d",
+			clip(s), maxCount, maxSeconds)
+	}
+	quotas := make([]Quota, len(pairs))
+	for i, p := range pairs {
+		quotas[i] = Quota{N: p.n, W: p.w}
+	}
+	return quotas, nil
+}
+
+func clip(s string) string {
+	if len(s) > 80 {
+		return s[:80] + "…"
+	}
+	return s
+}
+
+// MaxRetryAfter caps what Retry-After may ask for: R14 calls it unreliable.
+const MaxRetryAfter = 15 * time.Minute
+
+// ParseRetryAfter reads the values of Retry-After headers: seconds, whole or
+// not, or an HTTP date, which is held against wall. It gives the longest of
+// those that make sense, from 0 to MaxRetryAfter; ok is false without any.
+func ParseRetryAfter(values []string, wall time.Time) (d time.Duration, ok bool) {
+	for _, v := range values {
+		if one, valid := parseRetryAfter(strings.TrimSpace(v), wall); valid {
+			d, ok = max(d, one), true
+		}
+	}
+	return d, ok
+}
+
+func parseRetryAfter(v string, wall time.Time) (time.Duration, bool) {
+	if f, err := strconv.ParseFloat(v, 64); err == nil {
+		switch {
+		case f != f || f < 0:
+			return 0, f < 0 // a wait that is over; NaN says nothing
+		case f > MaxRetryAfter.Seconds():
+			return MaxRetryAfter, true
+		}
+		return time.Duration(f * float64(time.Second)), true
+	}
+	for _, layout := range [...]string{"Mon, 02 Jan 2006 15:04:05 GMT", time.RFC850, time.ANSIC} { // RFC 9110, 5.6.7
+		if t, err := time.Parse(layout, v); err == nil {
+			return min(max(0, t.Sub(wall)), MaxRetryAfter), true
+		}
+	}
+	return 0, false
+}

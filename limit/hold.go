@@ -1,0 +1,139 @@
+package limit
+
+import "time"
+
+// Hold is what one call holds: a charge on every window of its scopes, and the
+// turn of each gate that let it go alone. It is used for one call at a time:
+// Take, then Sent once the call is written, then Settle or Refund, after which
+// it may serve the next call. The zero value holds nothing.
+type Hold struct {
+	charges []charge
+	gates   []*Gate // those at which this call goes alone
+	scopes  []*Scope
+	sent    bool
+	sentAt  Instant
+}
+
+type charge struct {
+	w    *window
+	at   Instant // key of the charge in w.sent
+	base int     // own calls known of at sending, less w.sentTotal then: see known
+}
+
+// known counts, when an answer comes, the own calls that Riot may have counted
+// together with it: own charges unexpired when it was sent, and own calls sent
+// since. What Riot counts beyond them are calls of others.
+func (c charge) known() int { return c.base + c.w.sentTotal }
+
+// Take charges every window of the scopes for a call admitted at now, and the
+// turn at every gate that is passed one by one. Next must have agreed. Nil
+// scopes are skipped.
+func (h *Hold) Take(now Instant, p Policy, service *Gate, scopes ...*Scope) {
+	h.charges, h.gates, h.scopes, h.sent = h.charges[:0], h.gates[:0], h.scopes[:0], false
+	if service != nil {
+		h.pass(now, service)
+	}
+	for _, s := range scopes {
+		if s == nil {
+			continue
+		}
+		h.pass(now, &s.Gate)
+		h.scopes = append(h.scopes, s)
+		s.inFlight++
+		for _, w := range s.windows {
+			w.pending++
+			w.pace.grant(now, w.quota.W, w.quota.N, p.Margin)
+			h.charges = append(h.charges, charge{w: w})
+		}
+	}
+}
+
+func (h *Hold) pass(now Instant, g *Gate) {
+	if g.enter(now, h) {
+		h.gates = append(h.gates, g)
+	}
+}
+
+// Sent notes that the call was written at now: from here on its charges
+// expire. Further calls change nothing.
+func (h *Hold) Sent(now Instant, j time.Duration) {
+	if h.sent {
+		return
+	}
+	h.sent, h.sentAt = true, now
+	for i := range h.charges {
+		h.charges[i].send(now, j)
+	}
+}
+
+func (c *charge) send(now Instant, j time.Duration) {
+	w := c.w
+	w.expire(now, j)
+	w.pending--
+	w.sentTotal++
+	w.sent.push(now, 1, w.span)
+	c.at = now
+	c.base = w.own() - w.sentTotal
+}
+
+// IsSent reports whether the call was written, and when.
+func (h *Hold) IsSent() (at Instant, ok bool) { return h.sentAt, h.sent }
+
+// Settle ends a call whose answer's head, or whose failure after the sending,
+// came at now. A call that was never reported as sent counts as sent now.
+func (h *Hold) Settle(now Instant, j time.Duration) {
+	h.Sent(now, j)
+	for _, c := range h.charges {
+		// After at + j the charge's expiry is final: u = at + j.
+		if now < c.at.Add(j) && c.w.sent.remove(c.at) {
+			c.w.answered.push(now, 1, c.w.span)
+		}
+	}
+	h.leave()
+}
+
+// Refund ends a call that was never written: its charges are given back.
+func (h *Hold) Refund() {
+	for _, c := range h.charges {
+		c.w.pending--
+	}
+	h.leave()
+}
+
+func (h *Hold) leave() {
+	for _, g := range h.gates {
+		g.leave(h)
+	}
+	for _, s := range h.scopes {
+		s.inFlight--
+	}
+	clear(h.charges)
+	h.charges, h.gates, h.scopes = h.charges[:0], h.gates[:0], h.scopes[:0]
+}
+
+// Join charges the call for the windows of its scopes that were not there when
+// it was admitted.
+func (h *Hold) Join(now Instant, j time.Duration) {
+	for _, s := range h.scopes {
+		for _, w := range s.windows {
+			if h.chargeOn(w) != nil {
+				continue
+			}
+			w.pending++
+			h.charges = append(h.charges, charge{w: w})
+			if h.sent {
+				// Charged as sent now: never too early, and rings want order.
+				h.charges[len(h.charges)-1].send(now, j)
+			}
+		}
+	}
+}
+
+func (h *Hold) chargeOn(w *window) *charge {
+	for i := range h.charges {
+		if h.charges[i].w == w {
+			return &h.charges[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package limit
+
+import (
+	"strings"
+	"time"
+)
+
+// Kind says who rejected a call with a 429 (R13).
+type Kind uint8
+
+// The kinds of 429.
+const (
+	NotLimited    Kind = iota // no 429
+	Application               // the application's limit: ours
+	Method                    // the method's limit: ours
+	Service                   // the service's, over all applications
+	Server                    // undocumented, since July 2026; as Service
+	Other                     // a type unknown to us; as Service
+	Untyped                   // no type, no sign of our limit: a service behind the edge; as Service
+	UntypedAsOurs             // no type, and our application's limit may be full: as Application
+)
+
+var kindNames = [...]string{"", "application", "method", "service", "server", "other", "none", "none"}
+
+// String gives Riot's name of the kind, "none" where there was no type.
+func (k Kind) String() string { return kindNames[k] }
+
+// Own reports whether the 429 is a violation of ours, which Riot holds against
+// a key (R19), and not trouble of Riot's.
+func (k Kind) Own() bool { return k == Application || k == Method || k == UntypedAsOurs }
+
+// Answer is what of an answer teaches: its status and headers, as they came. An
+// empty string is an absent header.
+type Answer struct {
+	Status      int
+	AppLimit    string    // X-App-Rate-Limit
+	AppCount    string    // X-App-Rate-Limit-Count
+	MethodLimit string    // X-Method-Rate-Limit
+	MethodCount string    // X-Method-Rate-Limit-Count
+	Type        string    // X-Rate-Limit-Type
+	RetryAfter  []string  // every Retry-After
+	Wall        time.Time // for Retry-After as a date; only read on a 429
+	Random      float64   // from 0 to 1, for jitter; only read on a 429
+}
+
+// Lesson is what an answer taught.
+type Lesson struct {
+	Kind  Kind
+	Until Instant // end of the stop that a 429 caused
+	Fresh bool    // windows appeared that calls under way must Join
+}
+
+// Learn takes over what the answer to the call of h teaches, whatever its
+// status (R3), and stops what a 429 says to stop. app is nil for a call without
+// a key (R5). Call it before h.Settle.
+func Learn(now Instant, a Answer, h *Hold, service *Gate, app, method *Scope, j time.Duration) Lesson {
+	sentAt, sent := h.IsSent()
+	if !sent {
+		sentAt = now
+	}
+	counted := a.Status < 300 || a.Status == 404
+	var l Lesson
+	if app != nil {
+		l.Fresh = app.learn(now, a.AppLimit, a.AppCount, counted, h, j)
+	}
+	if method.learn(now, a.MethodLimit, a.MethodCount, counted, h, j) {
+		l.Fresh = true
+	}
+	if a.Status != 429 {
+		if a.Status < 500 { // an error of the service or the gateway ends no back-off
+			service.passed(sentAt)
+			method.passed(sentAt)
+			if app != nil {
+				app.passed(sentAt)
+			}
+		}
+		return l
+	}
+	wait, told := ParseRetryAfter(a.RetryAfter, a.Wall)
+	l.Kind = a.kind(told)
+	gate, counts, windows := service, "", []*window(nil)
+	switch {
+	case l.Kind == Method:
+		gate, counts, windows = &method.Gate, a.MethodCount, method.windows
+	case l.Kind.Own() && app != nil:
+		gate, counts, windows = &app.Gate, a.AppCount, app.windows
+	}
+	switch end, full := fullUntil(now, counts, windows); {
+	case told:
+		// R14: unreliable, so pad by 0.5 to 1 s.
+		l.Until = now.Add(wait + time.Duration((1+a.Random)*float64(500*time.Millisecond)))
+	case full:
+		l.Until = end
+	default:
+		strikes := gate.strikes
+		if strikes == 0 || sentAt >= gate.since {
+			strikes++
+		}
+		l.Until = now.Add(backoff(strikes, a.Random))
+	}
+	gate.stop(now, l.Until, sentAt, l.Kind)
+	return l
+}
+
+// kind tells the kind of a 429.
+func (a Answer) kind(waitTold bool) Kind {
+	switch strings.ToLower(strings.TrimSpace(a.Type)) {
+	case "application":
+		return Application
+	case "method":
+		return Method
+	case "service":
+		return Service
+	case "server":
+		return Server
+	case "":
+		if waitTold && !a.roomInApp() {
+			return UntypedAsOurs
+		}
+		return Untyped
+	}
+	return Other
+}
+
+// roomInApp reports whether the counts show that the application's limit can't
+// have been the cause: every window is told, none is over its limit.
+func (a Answer) roomInApp() bool {
+	var buf, cbuf [maxQuotas]pair
+	limits, ok := parseLimits(a.AppLimit, buf[:0])
+	counts, ok2 := parsePairs(a.AppCount, cbuf[:0])
+	if !ok || !ok2 || len(limits) == 0 {
+		return false
+	}
+	for _, l := range limits {
+		if n, told := lookup(counts, l.w); !told || n > l.n { // R2: raised before the check
+			return false
+		}
+	}
+	return true
+}
+
+// fullUntil gives the end of the longest of Riot's windows that are full: by
+// its counts, or else by our charges.
+func fullUntil(now Instant, counts string, windows []*window) (end Instant, full bool) {
+	var buf [maxQuotas]pair
+	seen, _ := parsePairs(counts, buf[:0])
+	for _, w := range windows {
+		if n, told := lookup(seen, w.quota.W); told && n > w.quota.N || !told && w.used() >= w.quota.N {
+			end, full = max(end, w.end(now)), true
+		}
+	}
+	return end, full
+}

@@ -1,0 +1,33 @@
+package limit
+
+import "time"
+
+// pace spreads calls over a window. T = W/N is the distance of an even
+// schedule. A grant that comes on schedule, at most a small slack late, keeps
+// the schedule; a later one starts afresh. So lateness of timers isn't lost,
+// and a pause doesn't turn into a clump.
+type pace struct {
+	tat     Instant // theoretical arrival time of the next call
+	started bool
+}
+
+// next gives the earliest moment for the next call when the window of n calls
+// holds used charges and the share burst of it needs no pacing.
+func (p *pace) next(now Instant, used, n int, burst float64) Instant {
+	if !p.started || float64(used) < burst*float64(n) {
+		return now
+	}
+	return p.tat
+}
+
+// grant notes a call at now. j is the margin.
+func (p *pace) grant(now Instant, w time.Duration, n int, j time.Duration) {
+	t := w / time.Duration(n)
+	slack := max(2*time.Millisecond, min(j, t))
+	if late := now.Sub(p.tat); p.started && 0 <= late && late <= slack {
+		p.tat = p.tat.Add(t)
+	} else {
+		p.tat = now.Add(t)
+	}
+	p.started = true
+}

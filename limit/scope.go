@@ -1,0 +1,173 @@
+package limit
+
+import (
+	"slices"
+	"time"
+)
+
+// Scope is what Riot counts together: an application's calls on a host, or
+// those of one method on it (R4).
+type Scope struct {
+	Gate
+	windows  []*window // by length, shortest first
+	inFlight int
+	known    bool // Riot's limits have been seen, or it was seen to have none
+	silent   int  // counted answers without limits while not known
+}
+
+// silentAnswers is how many counted answers in a row without limits show that
+// a scope has none to tell of.
+const silentAnswers = 3
+
+// NewScope makes a scope of which nothing is known but the quotas assumed for
+// it. Until an answer tells, calls go one by one, the first not before start.
+func NewScope(start Instant, assumed []Quota) *Scope {
+	s := &Scope{Gate: Gate{until: start, solo: true}}
+	for _, q := range assumed {
+		s.windows = append(s.windows, newWindow(q))
+	}
+	s.sort()
+	return s
+}
+
+func (s *Scope) sort() {
+	slices.SortFunc(s.windows, func(a, b *window) int { return int(a.quota.W/time.Millisecond - b.quota.W/time.Millisecond) })
+}
+
+// Next gives the earliest moment at which every one of the scopes lets one
+// more call go; now when that is at once, Never when it hangs on calls under
+// way. Nil scopes are skipped.
+func (s *Scope) Next(now Instant, p Policy) Instant {
+	at := s.Gate.Next(now)
+	for _, w := range s.windows {
+		at = max(at, w.next(now, p))
+	}
+	return at
+}
+
+// Nth estimates when the k-th of further calls could go, were no others to
+// come in between.
+func (s *Scope) Nth(now Instant, k int, p Policy) Instant {
+	at := max(now, s.until)
+	for _, w := range s.windows {
+		at = max(at, w.nth(now, k, p))
+	}
+	return at
+}
+
+// Idle reports whether the scope could be forgotten: no call under way, no
+// unexpired charge, no stop.
+func (s *Scope) Idle(now Instant, j time.Duration) bool {
+	if s.inFlight > 0 || s.until > now {
+		return false
+	}
+	for _, w := range s.windows {
+		w.expire(now, j)
+		if w.used() > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// ScopeState is what a scope looks like from outside.
+type ScopeState struct {
+	Known    bool
+	InFlight int
+	Cooldown time.Duration
+	Cause    Kind // of the cool-down
+	Windows  []WindowState
+}
+
+// State describes the scope at now.
+func (s *Scope) State(now Instant, j time.Duration) ScopeState {
+	st := ScopeState{Known: s.known, InFlight: s.inFlight, Windows: make([]WindowState, len(s.windows))}
+	st.Cooldown, st.Cause = s.Gate.Cooldown(now)
+	for i, w := range s.windows {
+		st.Windows[i] = w.state(now, j)
+	}
+	return st
+}
+
+// Known reports whether Riot's own limits for the scope have been seen.
+func (s *Scope) Known() bool { return s.known }
+
+// InUse reports whether calls of the scope are under way.
+func (s *Scope) InUse() bool { return s.inFlight > 0 }
+
+// learn takes over the limits and counts of an answer to the call of h, which
+// was sent at sentAt. It reports whether there are windows now that calls
+// under way aren't charged on.
+func (s *Scope) learn(now Instant, limits, counts string, counted bool, h *Hold, j time.Duration) (fresh bool) {
+	var buf, cbuf [maxQuotas]pair
+	quotas, ok := parseLimits(limits, buf[:0])
+	if !ok || len(quotas) == 0 {
+		// R12: an absent header says nothing; nor does a garbled one.
+		if counted && !s.known {
+			if s.silent++; s.silent >= silentAnswers {
+				s.known, s.solo = true, s.strikes > 0
+			}
+		}
+		return false
+	}
+	// A limit without a count has an unknown count.
+	seen, ok := parsePairs(counts, cbuf[:0])
+	if !ok {
+		seen = nil
+	}
+	// R12: a present header without a known window removes it.
+	s.windows = slices.DeleteFunc(s.windows, func(w *window) bool {
+		_, stays := lookup(quotas, w.quota.W)
+		return !stays
+	})
+	for _, q := range quotas {
+		i := slices.IndexFunc(s.windows, func(w *window) bool { return w.quota.W == q.w }) // R11: join by window seconds, never by position
+		count, told := lookup(seen, q.w)
+		if i < 0 {
+			w := newWindow(Quota{q.n, q.w})
+			if told {
+				// Calls from before the window was known. Those under way may
+				// be among them, but none that is still to be counted is.
+				w.answered.push(now, min(count-1, q.n), w.span)
+				if count == 1 {
+					w.opened = now
+				}
+			}
+			s.windows = append(s.windows, w)
+			fresh = true
+			continue
+		}
+		w := s.windows[i]
+		w.quota.N = q.n // a lowered limit holds at once, charges stay
+		if told {
+			w.foreign(now, count, h, j)
+		}
+	}
+	if fresh {
+		s.sort()
+	}
+	if !s.known {
+		s.known, s.solo = true, s.strikes > 0
+	}
+	return fresh
+}
+
+// foreign charges the calls of others that Riot's count shows. Counts never
+// lower anything.
+func (w *window) foreign(now Instant, count int, h *Hold, j time.Duration) {
+	if count == 1 {
+		w.opened = now // R10: this call opened Riot's window
+	}
+	c := h.chargeOn(w)
+	sentAt, sent := h.IsSent()
+	if c == nil || !sent {
+		return
+	}
+	if late := min(now.Sub(sentAt), j); now > sentAt.Add(late+w.quota.W) {
+		return // the window that was counted in is over
+	}
+	w.expire(now, j)
+	if add := count - c.known() - w.others.n; add > 0 {
+		w.others.push(now, min(add, w.quota.N), w.span)
+	}
+}

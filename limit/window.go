@@ -1,0 +1,171 @@
+package limit
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Quota is one limit as Riot writes it, N calls in W: "20:1" is 20 in one
+// second.
+type Quota struct {
+	N int
+	W time.Duration
+}
+
+// String writes q as Riot does.
+func (q Quota) String() string {
+	return strconv.Itoa(q.N) + ":" + strconv.FormatFloat(q.W.Seconds(), 'f', -1, 64)
+}
+
+// Policy is how a call wants to be admitted.
+type Policy struct {
+	Burst   float64       // share of each window that needs no pacing, 0 to 1
+	Unpaced bool          // skip pacing, not charges: high priority
+	Margin  time.Duration // J
+}
+
+// window is one limit of a scope: its charges by their time, and its pace.
+type window struct {
+	quota Quota
+	span  time.Duration
+	gone  bool // no longer a limit; calls still holding it are ignored
+
+	pending  int  // admitted, not yet sent: without an expiry
+	sent     ring // by time of sending: expire at + J + W
+	answered ring // by time of the answer, own: expire at + W
+	others   ring // calls of others on the same key, by when they were seen: expire at + W
+
+	sentTotal int // own calls ever sent; see Hold.known
+	pace      pace
+	opened    Instant // answer of the call that opened Riot's present window (R10); 0 when not known
+}
+
+func newWindow(q Quota) *window { return &window{quota: q, span: spanOf(q.W)} }
+
+// expire drops what has expired at now.
+func (w *window) expire(now Instant, j time.Duration) {
+	t := now.Add(-w.quota.W)
+	w.sent.expire(t.Add(-j))
+	w.answered.expire(t)
+	w.others.expire(t)
+}
+
+func (w *window) used() int { return w.pending + w.sent.n + w.answered.n + w.others.n }
+
+// own counts the own charges of calls that have been sent.
+func (w *window) own() int { return w.sent.n + w.answered.n }
+
+// next gives the earliest moment at which one more call may go, now when that
+// is at once, Never when it hangs on calls that have not been sent yet.
+func (w *window) next(now Instant, p Policy) Instant {
+	w.expire(now, p.Margin)
+	used := w.used()
+	at := now
+	if used >= w.quota.N {
+		at = w.freed(used-w.quota.N+1, p.Margin)
+	}
+	if !p.Unpaced {
+		at = max(at, w.pace.next(now, used, w.quota.N, p.Burst))
+	}
+	return at
+}
+
+// freed gives the moment at which k of the present charges have expired; Never
+// when k reaches into those that have no expiry.
+func (w *window) freed(k int, j time.Duration) Instant {
+	rings := [...]struct {
+		r     *ring
+		lasts time.Duration
+	}{{&w.sent, w.quota.W + j}, {&w.answered, w.quota.W}, {&w.others, w.quota.W}}
+	var next [len(rings)]int
+	at := Instant(0)
+	for k > 0 {
+		best, bestAt := -1, Never
+		for i, x := range rings {
+			if next[i] < x.r.len {
+				if t := x.r.at(next[i]).last().Add(x.lasts); t < bestAt {
+					best, bestAt = i, t
+				}
+			}
+		}
+		if best < 0 {
+			return Never
+		}
+		k -= int(rings[best].r.at(next[best]).n)
+		next[best]++
+		at = bestAt
+	}
+	return at
+}
+
+// nth estimates when the k-th of further calls could go, were nobody else to
+// call: the k-th follows the (k-N)-th by one window.
+func (w *window) nth(now Instant, k int, p Policy) Instant {
+	w.expire(now, p.Margin)
+	used := w.used()
+	lap := w.quota.W + p.Margin
+	rounds := (k - 1) / w.quota.N
+	rest := k - rounds*w.quota.N
+	at := now
+	if need := used + rest - w.quota.N; need > 0 {
+		if at = w.freed(need, p.Margin); at == Never {
+			at = now.Add(lap)
+		}
+	}
+	at = at.Add(time.Duration(min(rounds, 1<<20)) * lap)
+	if p.Unpaced {
+		return at
+	}
+	free := max(0, int(p.Burst*float64(w.quota.N))-used)
+	if !w.pace.started {
+		free = max(free, 1)
+	}
+	if k > free {
+		t := w.quota.W / time.Duration(w.quota.N)
+		first := now
+		if w.pace.started {
+			first = max(now, w.pace.tat)
+		}
+		at = max(at, first.Add(time.Duration(min(k-free-1, 1<<24))*t))
+	}
+	return at
+}
+
+// end gives when Riot's present window is over at the latest: a length after
+// it opened, where that was seen, else a length from now.
+func (w *window) end(now Instant) Instant {
+	if w.opened != 0 && w.opened.Add(w.quota.W) > now {
+		return w.opened.Add(w.quota.W)
+	}
+	return now.Add(w.quota.W)
+}
+
+// WindowState is what a window looks like from outside.
+type WindowState struct {
+	Quota
+	Used    int           // charges that count now
+	Others  int           // of those, calls of others on the same key
+	Pending int           // of those, admitted and not yet sent
+	ResetIn time.Duration // until all present charges have expired
+}
+
+func (w *window) state(now Instant, j time.Duration) WindowState {
+	w.expire(now, j)
+	s := WindowState{Quota: w.quota, Used: w.used(), Others: w.others.n, Pending: w.pending}
+	if n := s.Used - w.pending; n > 0 {
+		s.ResetIn = w.freed(n, j).Sub(now)
+	}
+	if w.pending > 0 {
+		s.ResetIn = w.quota.W + j
+	}
+	return s
+}
+
+// check panics when the counts contradict themselves, which only a bug of ours
+// can cause.
+func (w *window) check() {
+	if w.pending < 0 || w.sent.n < 0 || w.answered.n < 0 || w.others.n < 0 {
+		panic(fmt.Sprintf("BUG: limit: negative charges on %v: %+v", w.quota, *w))
+	}
+}

@@ -1,0 +1,112 @@
+package riftrelay
+
+import (
+	"context"
+	"time"
+
+	"riftrelay/limit"
+	"riftrelay/route"
+)
+
+// Options say how one call is to be admitted. The zero value is a normal call
+// on any key that waits up to Config.AdmissionTimeout.
+type Options struct {
+	Priority Priority
+	Pin      Pin
+
+	// MaxWait bounds the wait for admission, of all tries together. 0 means
+	// Config.AdmissionTimeout; negative (NowOrNever) means not to wait at all.
+	// An earlier deadline of the context counts too.
+	MaxWait time.Duration
+
+	// Report, when set, is filled in by Transport before RoundTrip returns.
+	Report *Report
+}
+
+// NowOrNever as Options.MaxWait admits a call at once or not at all.
+const NowOrNever time.Duration = -1
+
+// Priority orders the calls that wait for the same budget.
+type Priority uint8
+
+// Priorities. High goes before Normal and is not paced, but of twenty grants
+// that both want one is Normal's.
+const (
+	Normal Priority = iota
+	High
+)
+
+// String gives "normal" or "high", the label in metrics.
+func (p Priority) String() string {
+	if p == High {
+		return "high"
+	}
+	return "normal"
+}
+
+// Pin ties a call to one key. The zero value, AnyKey, leaves the choice to the
+// limiter: the key with the earliest slot.
+type Pin int
+
+// AnyKey lets the limiter choose.
+const AnyKey Pin = 0
+
+// KeyAt pins to Config.Keys[i].
+func KeyAt(i int) Pin { return Pin(i + 1) }
+
+// Report tells how Transport served a call.
+type Report struct {
+	Route  route.Route   // zero when the call had none
+	Key    string        // name of the key of the last try; empty without one
+	Waited time.Duration // in admission, all tries together
+	Tries  int           // times that the call was admitted
+}
+
+type optionsKey struct{}
+
+// WithOptions gives a context under which Transport admits with o.
+func WithOptions(ctx context.Context, o Options) context.Context {
+	return context.WithValue(ctx, optionsKey{}, &o)
+}
+
+func optionsFrom(ctx context.Context) *Options {
+	if o, _ := ctx.Value(optionsKey{}).(*Options); o != nil {
+		return o
+	}
+	return &defaultOptions
+}
+
+// defaultOptions is never written to.
+var defaultOptions Options
+
+// Hooks hear of what the limiter does, e.g. for metrics. They are called
+// without any lock held, from the goroutine of the call concerned, and should
+// return quickly.
+type Hooks interface {
+	// Admission is called once for every try to be admitted.
+	Admission(AdmissionEvent)
+	// Answer is called once for every call that was admitted, by Transport.
+	Answer(AnswerEvent)
+}
+
+// AdmissionEvent is the end of one wait for admission.
+type AdmissionEvent struct {
+	Route    route.Route
+	Priority Priority
+	Key      string        // name; empty when rejected or without a key (RSO)
+	Waited   time.Duration // 0 when admitted at once
+	Reason   Reason        // empty when admitted
+	Gone     bool          // the caller's context ended: neither admitted nor rejected
+}
+
+// AnswerEvent is the end of one try at Riot.
+type AnswerEvent struct {
+	Route    route.Route
+	Key      string        // name; empty without a key (RSO)
+	Status   int           // 0 when there was no answer
+	Kind     limit.Kind    // of a 429
+	Own      bool          // the 429 is our violation, not Riot's own trouble
+	Duration time.Duration // from admission to the head of the answer, or to the failure
+	Err      error         // why there was no answer
+	Retry    bool          // another try follows
+}

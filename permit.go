@@ -1,0 +1,118 @@
+package riftrelay
+
+import (
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"riftrelay/admit"
+	"riftrelay/limit"
+)
+
+// Permit is the leave to send one call. It ends with Observe or Release,
+// whichever comes first; anything after that does nothing, also when its place
+// serves another call by then. A Permit may be copied. The zero value does
+// nothing.
+type Permit struct {
+	l   *Limiter
+	p   *admit.Permit
+	gen uint32
+	key int // index of the key, -1 without one
+}
+
+// permit makes the public form of p. l.mu is held.
+func (l *Limiter) permit(p *admit.Permit) Permit {
+	if p == nil {
+		return Permit{}
+	}
+	return Permit{l: l, p: p, gen: p.Gen, key: p.Key}
+}
+
+// live reports whether the permit has not ended yet. l.mu is held.
+func (p Permit) live() bool { return p.p.Gen == p.gen }
+
+// Key gives the name of the key to send with; empty for a call without one
+// (RSO).
+func (p Permit) Key() string {
+	if p.l == nil {
+		return ""
+	}
+	return p.l.keyName(p.key)
+}
+
+// Authorize sets the key in the header of the call to be sent.
+func (p Permit) Authorize(h http.Header) {
+	if p.l != nil && p.key >= 0 {
+		h["X-Riot-Token"] = []string{p.l.cfg.Keys[p.key].Value}
+	}
+}
+
+// Sent notes that the request has been written: from now on its charges
+// expire. Without it they do only after Observe.
+func (p Permit) Sent() {
+	if p.l == nil {
+		return
+	}
+	p.l.mu.Lock()
+	defer p.l.mu.Unlock()
+	if p.live() {
+		now := p.l.now()
+		p.l.machine.Sent(now, p.p)
+		p.l.poll(now)
+	}
+}
+
+// Observe ends the permit with the head of Riot's answer and learns from it,
+// whatever its status.
+func (p Permit) Observe(status int, h http.Header) { p.observe(status, h) }
+
+func (p Permit) observe(status int, h http.Header) limit.Lesson {
+	if p.l == nil {
+		return limit.Lesson{}
+	}
+	a := limit.Answer{
+		Status:      status,
+		AppLimit:    first(h, "X-App-Rate-Limit"),
+		AppCount:    first(h, "X-App-Rate-Limit-Count"),
+		MethodLimit: first(h, "X-Method-Rate-Limit"),
+		MethodCount: first(h, "X-Method-Rate-Limit-Count"),
+	}
+	if status == http.StatusTooManyRequests {
+		a.Type, a.RetryAfter = first(h, "X-Rate-Limit-Type"), h["Retry-After"]
+		a.Wall, a.Random = time.Now(), rand.Float64()
+	}
+	p.l.mu.Lock()
+	defer p.l.mu.Unlock()
+	if !p.live() {
+		return limit.Lesson{}
+	}
+	p.p.Gen++
+	now := p.l.now()
+	lesson := p.l.machine.Answer(now, p.p, a)
+	p.l.poll(now)
+	return lesson
+}
+
+// first is http.Header.Get for a name that is canonical already.
+func first(h http.Header, name string) string {
+	if v := h[name]; len(v) > 0 {
+		return v[0]
+	}
+	return ""
+}
+
+// Release ends the permit of a call that got no answer. If it was never Sent it
+// costs nothing; else Riot may have counted it, and it stays charged.
+func (p Permit) Release() {
+	if p.l == nil {
+		return
+	}
+	p.l.mu.Lock()
+	defer p.l.mu.Unlock()
+	if p.live() {
+		p.p.Gen++
+		now := p.l.now()
+		p.l.machine.Release(now, p.p)
+		p.l.poll(now)
+	}
+}

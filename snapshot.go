@@ -1,0 +1,125 @@
+package riftrelay
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"riftrelay/admit"
+	"riftrelay/limit"
+)
+
+// Snapshot is the state of a Limiter at one moment. It shares nothing with the
+// Limiter.
+type Snapshot struct {
+	At       time.Time
+	Margin   time.Duration // J in force
+	Pacing   float64       // burst share in force
+	Queued   int           // calls waiting, all queues together
+	InFlight int           // calls admitted and not yet answered
+	Draining bool          // closed or about to be
+	Keys     []KeyState    // in the order of Config.Keys
+	Scopes   []ScopeState  // sorted by host, method, key; application scopes first
+	Queues   []QueueState  // queues that are in use, sorted by host, method, priority
+}
+
+// KeyState is one key.
+type KeyState struct {
+	Name   string
+	Usable bool
+}
+
+// ScopeState is one scope of limits: an application's (key + host) or a
+// method's (key + host + method).
+type ScopeState struct {
+	Key      string // name; empty for the calls without a key (RSO)
+	Host     string
+	Method   string        // as route.Method.String; empty for the application's scope
+	Known    bool          // Riot's own headers have been seen
+	InFlight int           // calls admitted and not yet answered
+	Cooldown time.Duration // left of a stop after a 429; 0 when there is none
+	Cause    limit.Kind    // of the cool-down
+	Windows  []WindowState // by length, shortest first
+}
+
+// WindowState is one limit of a scope: Limit calls in Window.
+type WindowState struct {
+	Limit    int
+	Window   time.Duration
+	Used     int           // charges that count now: own, others' and in flight
+	Others   int           // of those, calls of others on the same key
+	InFlight int           // of those, own calls not yet answered
+	ResetIn  time.Duration // until all present charges have expired
+}
+
+// QueueState is the line of calls for one host, method and priority.
+type QueueState struct {
+	Host     string
+	Method   string // as route.Method.String
+	Priority Priority
+	Depth    int
+	Oldest   time.Duration // how long the head has waited
+}
+
+// Snapshot describes the state at this moment: limits, what is used of them,
+// and what waits.
+func (l *Limiter) Snapshot() Snapshot {
+	l.mu.Lock()
+	at := time.Now()
+	m := l.machine.State(l.now())
+	l.mu.Unlock()
+
+	s := Snapshot{
+		At: at, Margin: m.Margin, Pacing: m.Burst, Queued: m.Queued, InFlight: m.InFlight, Draining: m.Draining,
+		Keys:   make([]KeyState, len(l.cfg.Keys)),
+		Scopes: make([]ScopeState, len(m.Scopes)),
+	}
+	for i, k := range l.cfg.Keys {
+		s.Keys[i] = KeyState{Name: k.Name, Usable: true}
+	}
+	for i, scope := range m.Scopes {
+		st := ScopeState{
+			Key: l.keyName(scope.Key), Host: scope.Host, Method: scope.Method, Known: scope.Known, InFlight: scope.InFlight,
+			Cooldown: scope.Cooldown, Cause: scope.Cause, Windows: make([]WindowState, len(scope.Windows)),
+		}
+		if scope.Service > st.Cooldown {
+			st.Cooldown, st.Cause = scope.Service, scope.ServiceCause
+		}
+		for j, w := range scope.Windows {
+			st.Windows[j] = WindowState{
+				Limit: w.N, Window: w.W, Used: w.Used, Others: w.Others, InFlight: min(scope.InFlight, w.Used-w.Others), ResetIn: w.ResetIn,
+			}
+		}
+		s.Scopes[i] = st
+	}
+	slices.SortFunc(s.Scopes, func(a, b ScopeState) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Method, b.Method), cmp.Compare(a.Key, b.Key))
+	})
+	s.Queues = mergeLanes(m.Queues)
+	return s
+}
+
+// mergeLanes sums the lanes that differ in their key alone.
+func mergeLanes(lanes []admit.QueueState) []QueueState {
+	queues := make([]QueueState, 0, len(lanes))
+	for _, q := range lanes {
+		p := Normal
+		if q.High {
+			p = High
+		}
+		queues = append(queues, QueueState{Host: q.Host, Method: q.Method, Priority: p, Depth: q.Depth, Oldest: q.Oldest})
+	}
+	slices.SortFunc(queues, func(a, b QueueState) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Method, b.Method), cmp.Compare(a.Priority, b.Priority))
+	})
+	merged := queues[:0]
+	for _, q := range queues {
+		if n := len(merged); n > 0 && merged[n-1].Host == q.Host && merged[n-1].Method == q.Method && merged[n-1].Priority == q.Priority {
+			merged[n-1].Depth += q.Depth
+			merged[n-1].Oldest = max(merged[n-1].Oldest, q.Oldest)
+			continue
+		}
+		merged = append(merged, q)
+	}
+	return merged
+}
