@@ -38,7 +38,7 @@ func (d *draft) finish(in *Invocation, cmd command, env Env, sources []source, r
 	if s.Admin != "" && sameListener(s.Listen, s.Admin) && !r.wrong["ADMIN_ADDR"] && !r.wrong["PORT"] && !r.wrong["LISTEN_ADDR"] {
 		complain("ADMIN_ADDR", fmt.Errorf("the relay's own is %s", s.Listen))
 	}
-	d.buildTable(s, env, complain, r)
+	d.buildTable(s, env, complain)
 	if d.caFile != "" {
 		pem, err := env.ReadFile(d.caFile)
 		if err == nil {
@@ -66,7 +66,7 @@ func sameListener(a, b string) bool {
 func everywhere(host string) bool { return host == "" || host == "0.0.0.0" || host == "::" }
 
 // buildTable makes the route table. Each of its settings is tried alone first, to know which one is wrong.
-func (d *draft) buildTable(s *Settings, env Env, complain func(string, error), r *report) {
+func (d *draft) buildTable(s *Settings, env Env, complain func(string, error)) {
 	o := route.Options{ForwardUnknownHosts: s.ForwardUnknownHosts, ForwardUnknownPaths: s.ForwardUnknownPaths}
 	var file []byte
 	if d.methodsFile != "" {

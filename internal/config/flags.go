@@ -123,7 +123,7 @@ func flagStruct(settings []setting) reflect.Value {
 		if s.value.toggle {
 			typ = reflect.TypeFor[switchFlag]()
 		}
-		tag := fmt.Sprintf(`name:"%s"`, strings.TrimPrefix(s.flag(), "--"))
+		tag := fmt.Sprintf(`name:%q`, strings.TrimPrefix(s.flag(), "--"))
 		fields[i] = reflect.StructField{Name: s.name, Type: typ, Tag: reflect.StructTag(tag)}
 	}
 	return reflect.New(reflect.StructOf(fields))

@@ -23,7 +23,7 @@ func keys(to *[]riftrelay.Key) value {
 		read: func(text string) error {
 			list, problems := splitKeys(text)
 			if len(problems) > 0 {
-				return fault(problems)
+				return partsError(problems)
 			}
 			*to = list
 			return nil
@@ -31,10 +31,10 @@ func keys(to *[]riftrelay.Key) value {
 	}
 }
 
-// fault is what is wrong with the parts of a value. Each line follows the name of the setting.
-type fault []string
+// partsError is what is wrong with the parts of a value. Each line follows the name of the setting.
+type partsError []string
 
-func (f fault) Error() string { return strings.Join(f, "; ") }
+func (f partsError) Error() string { return strings.Join(f, "; ") }
 
 func splitKeys(text string) (list []riftrelay.Key, problems []string) {
 	const maxKeys, maxName, maxValue = 1024, 64, 256

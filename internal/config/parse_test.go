@@ -210,3 +210,18 @@ func TestSwitches(t *testing.T) {
 		}
 	}
 }
+
+func TestListenersOnAnyFreePortAreTwo(t *testing.T) {
+	w := world{env: map[string]string{"RIOT_TOKEN": "x", "PORT": "0", "ADMIN_ADDR": ":0"}}
+	if s := mustParse(t, w).Settings; s.Listen != ":0" || s.Admin != ":0" {
+		t.Errorf("Listen %q, Admin %q", s.Listen, s.Admin)
+	}
+}
+
+// Editors on Windows begin a file with a byte order mark, and end lines with two characters.
+func TestDotEnvFromWindows(t *testing.T) {
+	w := world{files: map[string]string{".env": "\ufeffRIOT_TOKEN=x\r\nPORT=9000\r\n"}}
+	if s := mustParse(t, w).Settings; s.Keys()[0].Value != "x" || s.Listen != ":9000" {
+		t.Errorf("got %v", s)
+	}
+}

@@ -143,7 +143,7 @@ func (s setting) fill(sources []source, r *report) Effective {
 
 // complain reports that s was found as f and is wrong because of err.
 func (s setting) complain(f finding, err error, r *report) {
-	var parts fault
+	var parts partsError
 	if errors.As(err, &parts) {
 		for _, p := range parts {
 			r.bad(s.name, fmt.Sprintf("%s %s (set %s)", s.label(), p, f.where))
