@@ -1,7 +1,6 @@
 package riftrelay_test
 
 import (
-	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -344,7 +343,7 @@ func parse(t *testing.T, name, source string) file {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return file{f, name, bytes.Count([]byte(source), []byte("\n"))}
+	return file{f, name, strings.Count(source, "\n")}
 }
 
 // cutModule gives the directory of a package of this module.
