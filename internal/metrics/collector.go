@@ -1,0 +1,108 @@
+package metrics
+
+import (
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"riftrelay"
+)
+
+// Watch adds the state of the limiter: state is called once for each scrape. It
+// may be called once.
+func (m *Metrics) Watch(state func() riftrelay.Snapshot) {
+	m.registry.MustRegister(&collector{state: state, metrics: m})
+}
+
+// collector shows a snapshot, all of it from the same moment.
+type collector struct {
+	state   func() riftrelay.Snapshot
+	metrics *Metrics
+}
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil)
+}
+
+var window = []string{"key", "host", "method", "scope", "window"}
+
+var (
+	descLimit    = desc("limit", "Calls that Riot allows in the window. Window is its length in seconds; method is empty for the application's scope, key for calls without one.", window...)
+	descUsed     = desc("limit_used", "Calls that count against the window now: our own, in flight or not, and those of others.", window...)
+	descOthers   = desc("limit_others", "Calls of others on the same key that count against the window now.", window...)
+	descInFlight = desc("limit_in_flight", "Own calls of the window that Riot hasn't answered yet.", window...)
+	descReset    = desc("limit_reset_seconds", "Time until all that counts against the window now has expired.", window...)
+	descDepth    = desc("queue_depth", "Calls that wait. Bucket is host:method.", "bucket", "priority")
+	descMargin   = desc("margin_seconds", "Variation of the delay to Riot that is allowed for.")
+	descCooling  = desc("cooldowns", "Scopes that are stopped after a 429.", "scope")
+	descKey      = desc("key_state", "1 for the state that the key is in.", "key", "state")
+)
+
+// Describe is part of prometheus.Collector.
+func (c *collector) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{descLimit, descUsed, descOthers, descInFlight, descReset, descDepth, descMargin, descCooling, descKey} {
+		to <- d
+	}
+}
+
+// Collect is part of prometheus.Collector.
+func (c *collector) Collect(to chan<- prometheus.Metric) {
+	s := c.state()
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	gauge(descMargin, s.Margin.Seconds())
+	for _, k := range s.Keys {
+		gauge(descKey, one(k.Usable), k.Name, "usable")
+		gauge(descKey, one(!k.Usable), k.Name, "unusable")
+	}
+	cooling := map[string]int{scopeApplication: 0, scopeMethod: 0}
+	for _, scope := range s.Scopes {
+		kind := scopeMethod
+		if scope.Method == "" {
+			kind = scopeApplication
+		}
+		if scope.Cooldown > 0 {
+			cooling[kind]++
+		}
+		// The limits of unlisted hosts can't be added up, and clients could
+		// make up any number of them.
+		if c.metrics.host(scope.Host) == other {
+			continue
+		}
+		for _, w := range scope.Windows {
+			labels := []string{scope.Key, scope.Host, scope.Method, kind, strconv.FormatFloat(w.Window.Seconds(), 'f', -1, 64)}
+			gauge(descLimit, float64(w.Limit), labels...)
+			gauge(descUsed, float64(w.Used), labels...)
+			gauge(descOthers, float64(w.Others), labels...)
+			gauge(descInFlight, float64(w.InFlight), labels...)
+			gauge(descReset, w.ResetIn.Seconds(), labels...)
+		}
+	}
+	for kind, n := range cooling {
+		gauge(descCooling, float64(n), kind)
+	}
+	type line struct {
+		bucket   string
+		priority riftrelay.Priority
+	}
+	depth := make(map[line]int, len(s.Queues)) // unlisted hosts share a bucket
+	for _, q := range s.Queues {
+		depth[line{c.metrics.host(q.Host) + ":" + q.Method, q.Priority}] += q.Depth
+	}
+	for l, n := range depth {
+		gauge(descDepth, float64(n), l.bucket, l.priority.String())
+	}
+}
+
+const (
+	scopeApplication = "application"
+	scopeMethod      = "method"
+)
+
+func one(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
