@@ -1,0 +1,184 @@
+package riftrelay
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"sync"
+	"time"
+
+	"riftrelay/limit"
+	"riftrelay/route"
+)
+
+// attempt is one try of a call at Riot: it tells the permit when the request
+// is written, bounds the waits, and keeps net/http from sending the request
+// again on the same charge.
+type attempt struct {
+	t        *Transport
+	parent   context.Context
+	route    route.Route
+	options  *Options
+	deadline time.Time
+	began    time.Time
+
+	cancel context.CancelCauseFunc
+	idle   *time.Timer // cancels with ErrUpstreamTimeout; nil without a bound
+
+	mu      sync.Mutex // the hooks run on net/http's goroutines
+	permit  Permit
+	traced  bool  // the base calls hooks at all
+	written bool  // the request was written, or may have been
+	http2   bool  // on the connection in use
+	refused error // a further sending was not admitted
+}
+
+// send sends the request and gives the answer, its body not yet read.
+func (a *attempt) send(out *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(a.parent)
+	a.cancel = cancel
+	if a.t.Timeout > 0 {
+		a.idle = time.AfterFunc(a.t.Timeout, func() { cancel(ErrUpstreamTimeout) })
+	}
+	trace := &httptrace.ClientTrace{GetConn: a.getConn, GotConn: a.gotConn, WroteRequest: a.wrote}
+	resp, err := a.t.base.RoundTrip(out.WithContext(httptrace.WithClientTrace(ctx, trace)))
+	if err != nil {
+		return nil, a.fail(ctx, err)
+	}
+	a.stopIdle()
+	resp.Body = &answerBody{ReadCloser: resp.Body, a: a, ctx: ctx}
+	return resp, nil
+}
+
+// fail settles a try without an answer.
+func (a *attempt) fail(ctx context.Context, err error) error {
+	a.stopIdle()
+	a.mu.Lock()
+	permit, refused := a.permit, a.refused
+	if !a.traced {
+		permit.Sent() // it may have been
+	}
+	a.mu.Unlock()
+	permit.Release()
+	switch cause := context.Cause(ctx); {
+	case refused != nil:
+		err = refused
+	case errors.Is(cause, ErrUpstreamTimeout):
+		err = ErrUpstreamTimeout
+	case a.parent.Err() != nil:
+		err = a.parent.Err()
+	}
+	a.cancel(nil)
+	a.tell(AnswerEvent{Key: permit.Key(), Err: err})
+	return err
+}
+
+// observe learns from the head of the answer.
+func (a *attempt) observe(resp *http.Response, again bool) limit.Lesson {
+	a.mu.Lock()
+	permit := a.permit
+	a.mu.Unlock()
+	lesson := permit.observe(resp.StatusCode, resp.Header)
+	a.tell(AnswerEvent{
+		Key: permit.Key(), Status: resp.StatusCode, Kind: lesson.Kind, Own: lesson.Kind.Own(),
+		Retry: again && lesson.Kind != limit.NotLimited,
+	})
+	return lesson
+}
+
+func (a *attempt) tell(e AnswerEvent) {
+	if hooks := a.t.Limiter.cfg.Hooks; hooks != nil {
+		e.Route, e.Duration = a.route, time.Since(a.began)
+		hooks.Answer(e)
+	}
+}
+
+// wrote is called when the request has been written, or has failed to be: part
+// of it may have arrived then.
+func (a *attempt) wrote(httptrace.WroteRequestInfo) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.written = true
+	a.permit.Sent()
+}
+
+// getConn is called before each sending. net/http sends a request without a
+// body again, unasked, when a connection that it kept turns out to be dead.
+// Riot may have counted the first one, so the second needs an admission of its
+// own.
+func (a *attempt) getConn(string) {
+	a.mu.Lock()
+	a.traced = true
+	// Over HTTP/2 only what the server did not process is sent again, and this
+	// hook may be called under a lock of net/http's.
+	again := a.written && !a.http2 && a.refused == nil
+	old := a.permit
+	a.mu.Unlock()
+	if !again {
+		return
+	}
+	a.stopIdle()
+	old.Release()
+	a.tell(AnswerEvent{Key: old.Key(), Err: errSentAgain, Retry: true})
+	o := *a.options
+	o.Pin = Pin(old.key + 1) // the header is written already
+	permit, err := a.t.Limiter.acquire(a.parent, a.route, &o, a.deadline, true)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.permit, a.written, a.refused = permit, false, err
+	a.began = time.Now()
+	if err != nil {
+		a.cancel(err)
+	} else if a.idle != nil {
+		a.idle.Reset(a.t.Timeout)
+	}
+}
+
+var errSentAgain = errors.New("riftrelay: a kept connection was dead")
+
+func (a *attempt) gotConn(info httptrace.GotConnInfo) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.refused != nil && info.Conn != nil {
+		info.Conn.Close() // nothing goes out on it
+	}
+	if conn, ok := info.Conn.(*tls.Conn); ok {
+		a.http2 = conn.ConnectionState().NegotiatedProtocol == "h2"
+	}
+}
+
+func (a *attempt) stopIdle() {
+	if a.idle != nil {
+		a.idle.Stop()
+	}
+}
+
+// answerBody is the body of an answer. Each wait for more of it is bounded;
+// the time that its reader takes is not.
+type answerBody struct {
+	io.ReadCloser
+	a   *attempt
+	ctx context.Context
+}
+
+func (b *answerBody) Read(p []byte) (int, error) {
+	if b.a.idle != nil {
+		b.a.idle.Reset(b.a.t.Timeout)
+	}
+	n, err := b.ReadCloser.Read(p)
+	b.a.stopIdle()
+	if err != nil && err != io.EOF && errors.Is(context.Cause(b.ctx), ErrUpstreamTimeout) {
+		err = ErrUpstreamTimeout
+	}
+	return n, err
+}
+
+func (b *answerBody) Close() error {
+	b.a.stopIdle()
+	err := b.ReadCloser.Close()
+	b.a.cancel(nil)
+	return err
+}
