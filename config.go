@@ -1,6 +1,7 @@
 package riftrelay
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -66,6 +67,9 @@ func (k Key) String() string { return k.Name }
 
 // GoString is String: %#v must not give a key away either.
 func (k Key) GoString() string { return fmt.Sprintf("riftrelay.Key{Name: %q}", k.Name) }
+
+// MarshalJSON gives the name alone, so that a printed Config hides its keys.
+func (k Key) MarshalJSON() ([]byte, error) { return json.Marshal(k.Name) }
 
 // The two ends of Config.Pacing.
 const (

@@ -1,0 +1,82 @@
+package riftrelay
+
+import (
+	"fmt"
+	"time"
+
+	"riftrelay/admit"
+	"riftrelay/limit"
+	"riftrelay/route"
+)
+
+// request checks what the caller asks for and puts it in the machine's terms.
+func (l *Limiter) request(r route.Route, o *Options, deadline time.Time, front bool) (admit.Request, *RejectedError) {
+	if r.Method == nil || r.Host == "" {
+		return admit.Request{}, &RejectedError{Reason: ReasonInvalidRoute, Detail: "the route is empty; allowed: one that route.Table.Match gave"}
+	}
+	req := admit.Request{
+		Host: r.Host, Method: r.Method.String(), Keyless: r.Method.Auth == route.AuthRSO,
+		High: o.Priority == High, Pin: int(o.Pin) - 1, Deadline: limit.Never, Front: front,
+	}
+	if !deadline.IsZero() {
+		req.Deadline = limit.Instant(deadline.Sub(l.epoch))
+	}
+	if req.Pin >= len(l.cfg.Keys) || req.Pin < -1 {
+		return req, &RejectedError{
+			Reason: ReasonInvalidTokenIndex, Route: r,
+			Detail: fmt.Sprintf("key %d; allowed: %s", req.Pin, keyRange(len(l.cfg.Keys))),
+		}
+	}
+	return req, nil
+}
+
+func keyRange(n int) string {
+	switch n {
+	case 0:
+		return "none, there are no keys"
+	case 1:
+		return "0"
+	}
+	return fmt.Sprintf("0 to %d", n-1)
+}
+
+// tell passes an event on to the hooks, outside the lock.
+func (l *Limiter) tell(e AdmissionEvent) {
+	if l.cfg.Hooks != nil {
+		l.cfg.Hooks.Admission(e)
+	}
+}
+
+// timedOut is, beside those of admit, the reason of a call that waited too
+// long.
+const timedOut admit.Reason = 255
+
+// reject makes the error of a call that was not admitted, and tells of it.
+func (l *Limiter) reject(r route.Route, o *Options, why admit.Refusal, now limit.Instant, waited time.Duration, cause error) *RejectedError {
+	err := l.rejectedError(r, why, now, cause)
+	l.tell(AdmissionEvent{Route: r, Priority: o.Priority, Reason: err.Reason, Waited: waited})
+	return err
+}
+
+func (l *Limiter) rejectedError(r route.Route, why admit.Refusal, now limit.Instant, cause error) *RejectedError {
+	err := &RejectedError{Route: r, Err: cause}
+	switch why.Reason {
+	case admit.QueueFull:
+		err.Reason = ReasonQueueFull
+	case admit.Deadline:
+		err.Reason = ReasonDeadline
+	case admit.NoKey:
+		err.Reason = ReasonNoKey
+		err.Detail = "no key is configured"
+	case admit.Draining:
+		err.Reason = ReasonShuttingDown
+	case timedOut:
+		err.Reason = ReasonTimeout
+	default:
+		panic(fmt.Sprintf("BUG: riftrelay: refusal without a reason: %+v", why))
+	}
+	if why.Start < limit.Never {
+		err.RetryAfter = max(time.Millisecond, why.Start.Sub(now))
+	}
+	return err
+}
