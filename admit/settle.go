@@ -27,11 +27,10 @@ func (m *Machine) Answer(now limit.Instant, p *Permit, a limit.Answer) limit.Les
 }
 
 // Release ends a permit without an answer: what was never written costs
-// nothing, what was may have been counted (R3), and the failure's time stands
-// for the answer's.
+// nothing, what was may have been counted (R3), or may still be.
 func (m *Machine) Release(now limit.Instant, p *Permit) {
 	if _, sent := p.hold.IsSent(); sent {
-		p.hold.Settle(now, m.cfg.Margin)
+		p.hold.Abandon()
 	} else {
 		p.hold.Refund()
 	}

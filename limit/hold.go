@@ -79,8 +79,7 @@ func (c *charge) send(now Instant, j time.Duration) {
 // IsSent reports whether the call was written, and when.
 func (h *Hold) IsSent() (at Instant, ok bool) { return h.sentAt, h.sent }
 
-// Settle ends a call whose answer's head, or whose failure after the sending,
-// came at now. A call that was never reported as sent counts as sent now.
+// Settle ends a call whose answer's head came at now. A call that was never reported as sent counts as sent now.
 func (h *Hold) Settle(now Instant, j time.Duration) {
 	h.Sent(now, j)
 	for _, c := range h.charges {
@@ -91,6 +90,10 @@ func (h *Hold) Settle(now Instant, j time.Duration) {
 	}
 	h.leave()
 }
+
+// Abandon ends a call that was sent and got no answer: given up, timed out or
+// reset, it may still be on its way, so u is the time of sending plus J.
+func (h *Hold) Abandon() { h.leave() }
 
 // Refund ends a call that was never written: its charges are given back.
 func (h *Hold) Refund() {
