@@ -205,7 +205,7 @@ func replayable(req *http.Request) (*replay, error) {
 	switch {
 	case req.Body == nil || req.Body == http.NoBody:
 		return nil, nil
-	case req.ContentLength < 0 || req.ContentLength > maxReplay:
+	case req.ContentLength <= 0 || req.ContentLength > maxReplay: // 0 with a body means unknown
 		return &replay{stream: req.Body, fresh: req.GetBody}, nil
 	}
 	data := make([]byte, req.ContentLength)
