@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -92,7 +93,7 @@ func New(cfg Config) (*Edge, error) {
 	if err != nil {
 		panic("BUG: riotsim: " + err.Error())
 	}
-	e.count.method = append(seen, methods...)
+	e.count.method = slices.Concat(seen, methods)
 	for _, s := range cfg.Shared {
 		errs = append(errs, e.checkMethod(s.Method))
 		if len(s.Hosts) < 2 {

@@ -13,7 +13,7 @@ import (
 
 func TestFaultsOverHTTP(t *testing.T) {
 	overBoth(t, Config{}, func(t *testing.T, e *Edge, c *http.Client) {
-		do := func(f Fault) (int, http.Header, string, error, time.Duration) {
+		do := func(f Fault) (int, http.Header, string, time.Duration, error) {
 			t.Helper()
 			time.Sleep(time.Second) // a fresh 1 s window
 			f.Times = 1
@@ -22,28 +22,28 @@ func TestFaultsOverHTTP(t *testing.T) {
 			}
 			began := time.Now()
 			code, h, body, err := get(t, c, request(t, t.Context(), euw+status))
-			return code, h, body, err, time.Since(began)
+			return code, h, body, time.Since(began), err
 		}
 		before := e.Report().Counted
-		if _, _, _, err, _ := do(Fault{Reset: true}); !errors.Is(err, syscall.ECONNRESET) {
+		if _, _, _, _, err := do(Fault{Reset: true}); !errors.Is(err, syscall.ECONNRESET) {
 			t.Errorf("reset: %v", err)
 		}
 		if got := e.Report(); got.Counted != before+1 || got.Resets != 1 {
 			t.Errorf("reset: %+v", got.Totals)
 		}
-		if code, _, _, err, took := do(Fault{Hang: time.Minute}); code != 200 || took != time.Minute {
+		if code, _, _, took, err := do(Fault{Hang: time.Minute}); code != 200 || took != time.Minute {
 			t.Errorf("hang: %d %v after %v", code, err, took)
 		}
 		if code, h, body, _, _ := do(Fault{Gateway: true, Status: 504}); code != 504 || h.Get("Server") != "cloudflare" || !strings.HasPrefix(body, "<html>") || h.Get("X-App-Rate-Limit") != "" {
 			t.Errorf("gateway: %d %v %q", code, h, body)
 		}
-		if code, _, body, err, _ := do(Fault{Truncate: true, Body: []byte("0123456789")}); code != 200 || body != "01234" || !errors.Is(err, io.ErrUnexpectedEOF) {
+		if code, _, body, _, err := do(Fault{Truncate: true, Body: []byte("0123456789")}); code != 200 || body != "01234" || !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("truncated: %d %q %v", code, body, err)
 		}
-		if code, _, body, err, took := do(Fault{SlowBody: 10 * time.Second, Body: []byte("0123456789")}); code != 200 || body != "0123456789" || err != nil || took != 10*time.Second {
+		if code, _, body, took, err := do(Fault{SlowBody: 10 * time.Second, Body: []byte("0123456789")}); code != 200 || body != "0123456789" || err != nil || took != 10*time.Second {
 			t.Errorf("slow: %d %q %v %v", code, body, err, took)
 		}
-		if _, _, body, err, took := do(Fault{SlowBody: 10 * time.Second, Truncate: true, Body: []byte("0123456789")}); body != "01234" || err == nil || took != 5*time.Second {
+		if _, _, body, took, err := do(Fault{SlowBody: 10 * time.Second, Truncate: true, Body: []byte("0123456789")}); body != "01234" || err == nil || took != 5*time.Second {
 			t.Errorf("slow and truncated: %q %v %v", body, err, took)
 		}
 		odd := http.Header{"x-app-rate-limit": {"0:0,-1:1"}, "Retry-After": {"1", "2"}, "X-Method-Rate-Limit": nil}
@@ -53,7 +53,7 @@ func TestFaultsOverHTTP(t *testing.T) {
 		if code, _, body, _, _ := do(Fault{Status: 404, Schema: Newer}); code != 404 || body != `{"httpStatus":404,"errorCode":"NOT_FOUND","message":"Data not found","implementationDetails":"filtered"}` {
 			t.Errorf("R22: %d %s", code, body)
 		}
-		if code, _, body, err, _ := do(Fault{Status: 204}); code != 204 || body != "" || err != nil {
+		if code, _, body, _, err := do(Fault{Status: 204}); code != 204 || body != "" || err != nil {
 			t.Errorf("204: %d %q %v", code, body, err)
 		}
 		if code, _, _, _, _ := do(Fault{Times: 1, Chance: 1e-12, Status: 500}); code != 200 {

@@ -3,6 +3,7 @@ package riotsim
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -155,8 +156,10 @@ func noise(h http.Header, seed uint64) {
 func compress(c content) []byte {
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
-	w.Write(c.head) // writing to a Buffer can't fail
-	w.Write(c.tail)
-	w.Close()
+	_, err1 := w.Write(c.head)
+	_, err2 := w.Write(c.tail)
+	if err := errors.Join(err1, err2, w.Close()); err != nil {
+		panic("BUG: riotsim: writing to memory failed: " + err.Error())
+	}
 	return out.Bytes()
 }

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"time"
 )
 
 // life is the connections that Serve keeps.
@@ -18,7 +19,7 @@ type life struct {
 // Serve answers HTTP/1.1 on a listener until Close, and returns nil then. It blocks; several
 // listeners can be served at once. Any other error is the listener's.
 func (e *Edge) Serve(l net.Listener) error {
-	s := &http.Server{Handler: e, ConnState: e.life.connection}
+	s := &http.Server{Handler: e, ConnState: e.life.connection, ReadHeaderTimeout: time.Minute}
 	e.life.mu.Lock()
 	if e.life.closed {
 		e.life.mu.Unlock()

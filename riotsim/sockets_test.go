@@ -19,7 +19,7 @@ func TestSocketsHTTP1AndHTTP2(t *testing.T) {
 		} else {
 			s.Start()
 		}
-		defer s.Close()
+		t.Cleanup(s.Close)
 		code, h, body, err := get(t, s.Client(), request(t, t.Context(), s.URL+"/euw1"+status))
 		if err != nil || code != 200 || h.Get("X-App-Rate-Limit-Count") != "1:120,1:1" || body != "{}" {
 			t.Errorf("HTTP/2 %v: %d %v %q %v", h2, code, h, body, err)
