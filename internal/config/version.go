@@ -6,9 +6,15 @@ import (
 	"runtime/debug"
 )
 
-// BuildVersion is the version of this program as the Go tool recorded it: a tag ("v1.2.0"), a pseudo-version made from the
-// commit, or "devel" for a build outside version control.
+// version is set by the linker in release builds, with -X riftrelay/internal/config.version=v1.2.0, and never changes.
+var version string
+
+// BuildVersion is the version of this program: what the linker was told, else what the Go tool recorded, a tag ("v1.2.0")
+// or a pseudo-version made from the commit, else "devel".
 func BuildVersion() string {
+	if version != "" {
+		return version
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
 		return "devel"
