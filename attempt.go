@@ -24,6 +24,7 @@ type attempt struct {
 	options  *Options
 	deadline time.Time
 	began    time.Time
+	took     time.Duration // until the head of the answer, or the failure
 
 	cancel context.CancelCauseFunc
 	idle   *time.Timer // cancels with ErrUpstreamTimeout; nil without a bound
@@ -45,53 +46,59 @@ func (a *attempt) send(out *http.Request) (*http.Response, error) {
 	}
 	trace := &httptrace.ClientTrace{GetConn: a.getConn, GotConn: a.gotConn, WroteRequest: a.wrote}
 	resp, err := a.t.base.RoundTrip(out.WithContext(httptrace.WithClientTrace(ctx, trace)))
-	if err != nil {
-		return nil, a.fail(ctx, err)
-	}
 	a.stopIdle()
+	if err != nil {
+		err = a.why(ctx, err)
+		cancel(nil)
+		return nil, err
+	}
 	resp.Body = &answerBody{ReadCloser: resp.Body, a: a, ctx: ctx}
 	return resp, nil
 }
 
-// fail settles a try without an answer.
-func (a *attempt) fail(ctx context.Context, err error) error {
-	a.stopIdle()
+// why gives the cause of a failure, where we know it better than the base.
+func (a *attempt) why(ctx context.Context, err error) error {
 	a.mu.Lock()
-	permit, refused := a.permit, a.refused
-	if !a.traced {
-		permit.Sent() // it may have been
-	}
+	refused := a.refused
 	a.mu.Unlock()
-	permit.Release()
-	switch cause := context.Cause(ctx); {
+	switch {
 	case refused != nil:
-		err = refused
-	case errors.Is(cause, ErrUpstreamTimeout):
-		err = ErrUpstreamTimeout
+		return refused
+	case errors.Is(context.Cause(ctx), ErrUpstreamTimeout):
+		return ErrUpstreamTimeout
 	case a.parent.Err() != nil:
-		err = a.parent.Err()
+		return a.parent.Err()
 	}
-	a.cancel(nil)
-	a.tell(AnswerEvent{Key: permit.Key(), Err: err})
 	return err
 }
 
-// observe learns from the head of the answer.
-func (a *attempt) observe(resp *http.Response, again bool) limit.Lesson {
+// observe learns from the head of the answer, or settles a try without one.
+func (a *attempt) observe(resp *http.Response, err error) limit.Lesson {
 	a.mu.Lock()
-	permit := a.permit
-	a.mu.Unlock()
-	lesson := permit.observe(resp.StatusCode, resp.Header)
-	a.tell(AnswerEvent{
-		Key: permit.Key(), Status: resp.StatusCode, Kind: lesson.Kind, Own: lesson.Kind.Own(),
-		Retry: again && lesson.Kind != limit.NotLimited,
-	})
-	return lesson
+	defer a.mu.Unlock()
+	a.took = time.Since(a.began)
+	if err == nil {
+		return a.permit.observe(resp.StatusCode, resp.Header)
+	}
+	if !a.traced && a.cancel != nil {
+		a.permit.Sent() // it may have been
+	}
+	a.permit.Release()
+	return limit.Lesson{}
+}
+
+// done tells the hooks how the try ended.
+func (a *attempt) done(resp *http.Response, err error, lesson limit.Lesson, again bool) {
+	e := AnswerEvent{Key: a.permit.Key(), Kind: lesson.Kind, Own: lesson.Kind.Own(), Err: err, Retry: again}
+	if resp != nil {
+		e.Status = resp.StatusCode
+	}
+	a.tell(e)
 }
 
 func (a *attempt) tell(e AnswerEvent) {
 	if hooks := a.t.Limiter.cfg.Hooks; hooks != nil {
-		e.Route, e.Duration = a.route, time.Since(a.began)
+		e.Route, e.Duration = a.route, a.took
 		hooks.Answer(e)
 	}
 }
@@ -122,6 +129,7 @@ func (a *attempt) getConn(string) {
 	}
 	a.stopIdle()
 	old.Release()
+	a.took = time.Since(a.began)
 	a.tell(AnswerEvent{Key: old.Key(), Err: errSentAgain, Retry: true})
 	o := *a.options
 	o.Pin = Pin(old.key + 1) // the header is written already

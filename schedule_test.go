@@ -29,7 +29,9 @@ func TestRandomSchedules(t *testing.T) {
 
 func randomSchedule(t *testing.T, r *rand.Rand) {
 	pick := func(from ...string) string { return from[r.IntN(len(from))] }
-	ms := func(least, most int) time.Duration { return time.Duration(least+r.IntN(most-least+1)) * time.Millisecond }
+	ms := func(least, most int) time.Duration {
+		return time.Duration(least+r.IntN(most-least+1)) * time.Millisecond
+	}
 	const margin = 150 // ms: J, and so the most that the way up may vary
 	up := ms(0, 100)
 	s := simulate(t, riotsim.Config{

@@ -22,8 +22,8 @@ import (
 // RoundTrip returns a *RejectedError for what was not sent, ErrUpstreamTimeout,
 // the error of the request's context, or that of Base. A 429 goes through
 // admission again, at most 3 times and within the call's deadline, before the
-// caller sees it. Requests whose body is larger than 64 KiB, or of unknown
-// length without GetBody, are sent once.
+// caller sees it. Requests whose body is larger than ReplayLimit, or of unknown
+// length, are sent once, unless they have GetBody.
 //
 // The fields must not change once RoundTrip has been called.
 type Transport struct {
@@ -44,6 +44,15 @@ type Transport struct {
 	// for more of its body. 0 means no bound.
 	Timeout time.Duration
 
+	// ReplayLimit is how many bytes of a request's body are kept for a further
+	// try. 0 means 64 KiB; negative means none.
+	ReplayLimit int64
+
+	// Retry says after which failures other than a 429 a call is tried again.
+	// The zero value is never.
+	Retry Retry
+
+	retries allowance
 	once    sync.Once
 	base    http.RoundTripper
 	targets targets
@@ -51,9 +60,9 @@ type Transport struct {
 }
 
 const (
-	maxRetries     = 3        // after a 429
-	maxReplay      = 64 << 10 // bytes of a request body kept for a retry
-	maxRefusalBody = 64 << 10 // bytes of a 429's body kept while a retry is tried
+	maxRefusals = 3        // 429s after which a call is tried again
+	maxReplay   = 64 << 10 // bytes of a request body kept for a further try
+	maxKept     = 64 << 10 // bytes of an answer's body kept while a further try waits
 )
 
 // RoundTrip implements http.RoundTripper.
@@ -74,47 +83,74 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	report.Route = r
-	body, err := replayable(req)
+	body, err := t.replayable(req)
 	if err != nil {
 		return nil, err
 	}
 
 	deadline := t.Limiter.deadline(req.Context(), o)
-	var refused *http.Response // the 429 of the last try
-	for try := 0; ; try++ {
+	var last outcomeOfTry
+	for try, refusals, repeats := 0, 0, 0; ; try++ {
 		// 2 admit
 		begin := time.Now()
 		permit, err := t.Limiter.acquire(req.Context(), r, o, deadline, try > 0)
 		report.Waited += time.Since(begin)
 		if err != nil {
 			closeBody(req)
-			if refused != nil && req.Context().Err() == nil {
-				return refused, nil // no time for another try: the caller sees Riot's answer
+			if try > 0 && req.Context().Err() == nil {
+				return last.resp, last.err // no time for another try: the caller sees what Riot said
 			}
 			return nil, err
 		}
 		report.Tries++
 		report.Key = permit.Key()
+		t.retries.called()
 
 		// 3 forward
 		a := &attempt{t: t, parent: req.Context(), route: r, options: o, deadline: deadline, permit: permit, began: time.Now()}
-		resp, err := a.send(t.outgoing(req, r, path, permit, body))
-		if err != nil {
-			return nil, err
+		out, err := t.outgoing(req, r, path, permit, body)
+		var resp *http.Response
+		if err == nil {
+			resp, err = a.send(out)
 		}
 
 		// 4 observe
-		again := try < maxRetries && body.again()
-		lesson := a.observe(resp, again)
-		if lesson.Kind == limit.NotLimited || !again {
+		lesson := a.observe(resp, err)
+		limited := lesson.Kind != limit.NotLimited
+		again := false
+		switch {
+		case limited:
+			refusals++
+			again = refusals <= maxRefusals && body.again()
+		case repeatable(req) && (err != nil && t.Retry.wants(0, err) || err == nil && t.Retry.wants(resp.StatusCode, nil)):
+			repeats++
+			again = repeats <= maxRepeats && t.retries.take()
+		}
+		if resp != nil {
 			t.sign(resp, permit)
-			return resp, nil
+			again = again && keep(resp)
 		}
-		if refused, err = keep(resp); err != nil {
-			return nil, err
+		a.done(resp, err, lesson, again)
+		if again && !limited {
+			again = pause(req.Context(), repeats) == nil
 		}
-		t.sign(refused, permit)
+		if !again {
+			return resp, err
+		}
+		last = outcomeOfTry{resp, err}
 	}
+}
+
+// outcomeOfTry is what Riot said, or did, at a try that another one follows.
+type outcomeOfTry struct {
+	resp *http.Response
+	err  error
+}
+
+// repeatable reports whether Riot may be sent the request twice: POST and PUT
+// make tournament codes, which must not double (R21).
+func repeatable(req *http.Request) bool {
+	return (req.Method == http.MethodGet || req.Method == http.MethodHead || req.Method == "") && (req.Body == nil || req.Body == http.NoBody)
 }
 
 // route finds where a request goes, and its escaped path as it will be sent.
@@ -145,7 +181,7 @@ func (t *Transport) route(req *http.Request) (r route.Route, path string, err er
 }
 
 // outgoing makes the request that goes to Riot.
-func (t *Transport) outgoing(req *http.Request, r route.Route, path string, permit Permit, body *replay) *http.Request {
+func (t *Transport) outgoing(req *http.Request, r route.Route, path string, permit Permit, body *replay) (*http.Request, error) {
 	to := t.targets.of(r.Host)
 	out := new(http.Request)
 	*out = *req
@@ -164,11 +200,14 @@ func (t *Transport) outgoing(req *http.Request, r route.Route, path string, perm
 		out.Header[name] = values
 	}
 	if body != nil {
-		out.Body = body.reader()
+		var err error
+		if out.Body, err = body.reader(); err != nil {
+			return nil, err
+		}
 	}
 	out.GetBody = nil // nothing is sent a second time below admission
 	permit.Authorize(out.Header)
-	return out
+	return out, nil
 }
 
 // sign says who answered, and on which key.
@@ -181,31 +220,24 @@ func (t *Transport) sign(resp *http.Response, permit Permit) {
 
 var sourceRiot = []string{"riot"}
 
-// keep reads the body of a 429, so that it can be given to the caller if no
-// further try is possible, and frees its connection.
-func keep(resp *http.Response) (*http.Response, error) {
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusalBody))
-	resp.Body.Close()
-	if err != nil {
-		return nil, err
-	}
-	resp.Body = io.NopCloser(bytes.NewReader(data))
-	return resp, nil
-}
-
 // replay is the body of a request that can be sent again.
 type replay struct {
 	data   []byte
 	stream io.ReadCloser // instead: too large to keep, sent once
 	fresh  func() (io.ReadCloser, error)
+	used   bool // the stream has been
 }
 
 // replayable reads a small body into memory. Nil is no body.
-func replayable(req *http.Request) (*replay, error) {
+func (t *Transport) replayable(req *http.Request) (*replay, error) {
+	most := t.ReplayLimit
+	if most == 0 {
+		most = maxReplay
+	}
 	switch {
 	case req.Body == nil || req.Body == http.NoBody:
 		return nil, nil
-	case req.ContentLength <= 0 || req.ContentLength > maxReplay: // 0 with a body means unknown
+	case req.ContentLength <= 0 || req.ContentLength > most: // 0 with a body means unknown
 		return &replay{stream: req.Body, fresh: req.GetBody}, nil
 	}
 	data := make([]byte, req.ContentLength)
@@ -218,26 +250,18 @@ func replayable(req *http.Request) (*replay, error) {
 }
 
 // again reports whether the body can be sent once more.
-func (b *replay) again() bool {
-	if b == nil || b.stream == nil {
-		return true
-	}
-	if b.fresh == nil {
-		return false
-	}
-	stream, err := b.fresh()
-	if err != nil {
-		return false
-	}
-	b.stream = stream
-	return true
-}
+func (b *replay) again() bool { return b == nil || b.stream == nil || b.fresh != nil }
 
-func (b *replay) reader() io.ReadCloser {
-	if b.stream != nil {
-		return b.stream
+// reader gives the body, from its beginning.
+func (b *replay) reader() (io.ReadCloser, error) {
+	switch {
+	case b.stream == nil:
+		return io.NopCloser(bytes.NewReader(b.data)), nil
+	case b.used:
+		return b.fresh()
 	}
-	return io.NopCloser(bytes.NewReader(b.data))
+	b.used = true
+	return b.stream, nil
 }
 
 func closeBody(req *http.Request) {

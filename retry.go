@@ -1,0 +1,129 @@
+package riftrelay
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Retry says after which failures of Riot's a GET or HEAD is tried again, at
+// most twice, after a short wait, and through admission like any other call.
+// All retries together are at most a tenth of the calls. The zero value is
+// never; 429s are another matter, see Transport.
+type Retry struct {
+	Statuses []int // answers, of 500 to 599
+	Reset    bool  // the connection broke before the head of an answer
+	Timeout  bool  // ErrUpstreamTimeout before the head of an answer
+}
+
+const maxRepeats = 2 // of one call, after failures of Riot's
+
+// ParseRetry reads "502,503,504,reset,timeout": any of them, in any order.
+func ParseRetry(s string) (Retry, error) {
+	var r Retry
+	for item := range strings.SplitSeq(s, ",") {
+		switch item = strings.TrimSpace(item); item {
+		case "":
+		case "reset":
+			r.Reset = true
+		case "timeout":
+			r.Timeout = true
+		default:
+			n, err := strconv.Atoi(item)
+			if err != nil || n < 500 || n > 599 {
+				return Retry{}, fmt.Errorf("riftrelay: %q is nothing to retry after; allowed: 500 to 599, reset, timeout", item)
+			}
+			r.Statuses = append(r.Statuses, n)
+		}
+	}
+	return r, nil
+}
+
+// wants reports whether a try that ended so is worth another.
+func (r *Retry) wants(status int, err error) bool {
+	if err == nil {
+		return slices.Contains(r.Statuses, status)
+	}
+	if errors.Is(err, ErrUpstreamTimeout) {
+		return r.Timeout
+	}
+	broken := errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	return r.Reset && broken
+}
+
+// allowance keeps retries to a share of the calls, so that they don't make bad
+// weather worse. The zero value is ready, with room for the first few.
+type allowance struct {
+	mu   sync.Mutex
+	used float64 // retries, less a tenth of the calls since
+}
+
+const (
+	retryShare = 0.1
+	retryBurst = 10
+)
+
+func (a *allowance) called() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.used = max(0, a.used-retryShare)
+}
+
+func (a *allowance) take() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.used+1 > retryBurst {
+		return false
+	}
+	a.used++
+	return true
+}
+
+// pause waits before the n-th repeat, from 1: 100 ms, doubled each time, give
+// or take a half.
+func pause(ctx context.Context, n int) error {
+	d := time.Duration((0.5 + rand.Float64()) * float64(100*time.Millisecond) * float64(int(1)<<(n-1)))
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// keep reads a small body, so that the answer can be given to the caller if no
+// further try is possible, and frees its connection. It reports false when the
+// body is too large for that: then the answer is the caller's as it is.
+func keep(resp *http.Response) bool {
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxKept+1))
+	if err != nil || len(data) > maxKept {
+		rest := io.Reader(resp.Body)
+		if err != nil {
+			rest = failing{err}
+		}
+		resp.Body = readCloser{io.MultiReader(bytes.NewReader(data), rest), resp.Body}
+		return false
+	}
+	resp.Body.Close()
+	resp.Body = io.NopCloser(bytes.NewReader(data))
+	return true
+}
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+type readCloser struct {
+	io.Reader
+	io.Closer
+}

@@ -1,0 +1,150 @@
+package riftrelay_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"riftrelay"
+	"riftrelay/riotsim"
+)
+
+func TestRetries(t *testing.T) {
+	const codes = "https://americas.api.riotgames.com/lol/tournament/v5/codes"
+	for _, c := range []struct {
+		name    string
+		retry   string
+		verb    string
+		fault   riotsim.Fault
+		arrived int
+		status  int // 0 = an error
+	}{
+		{"off by default", "", "GET", riotsim.Fault{Status: 503}, 1, 503},
+		{"another status", "502", "GET", riotsim.Fault{Status: 503, Times: 1}, 1, 503},
+		{"once", "503", "GET", riotsim.Fault{Status: 503, Times: 1}, 2, 200},
+		{"HEAD", "503", "HEAD", riotsim.Fault{Status: 503, Times: 1}, 2, 200},
+		{"at most twice more", "503", "GET", riotsim.Fault{Status: 503}, 3, 503},
+		{"never POST", "503,reset,timeout", "POST", riotsim.Fault{Status: 503}, 1, 503},
+		{"never PUT after a reset", "reset", "PUT", riotsim.Fault{Reset: true}, 1, 0},
+		{"reset", "reset", "GET", riotsim.Fault{Reset: true, Times: 2}, 3, 200},
+		{"reset, off", "503", "GET", riotsim.Fault{Reset: true}, 1, 0},
+		{"timeout", "timeout", "GET", riotsim.Fault{Hang: time.Minute, Times: 1}, 2, 200},
+		{"timeout, off", "reset", "GET", riotsim.Fault{Hang: time.Minute, Times: 1}, 1, 0},
+		{"large bodies can't be kept", "503", "GET", riotsim.Fault{Status: 503, Body: make([]byte, 100<<10)}, 1, 503},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := simulate(t, riotsim.Config{Faults: []riotsim.Fault{c.fault}}, riftrelay.Config{Pacing: riftrelay.Burst})
+				rt := s.client.Transport.(*riftrelay.Transport)
+				rt.Timeout = 5 * time.Second
+				var err error
+				if rt.Retry, err = riftrelay.ParseRetry(c.retry); err != nil {
+					t.Fatal(err)
+				}
+				url, body := byPUUID, ""
+				if c.verb == "POST" || c.verb == "PUT" {
+					url, body = codes, "{}"
+				}
+				if c.verb == "PUT" {
+					url += "/code"
+				}
+				resp, data, err := call(t.Context(), s.client, c.verb, url, body)
+				if c.status == 0 && err == nil || c.status != 0 && (err != nil || resp.StatusCode != c.status) {
+					t.Fatalf("%v, %v; want %d", resp, err, c.status)
+				}
+				if len(c.fault.Body) > 0 && len(data) != len(c.fault.Body) {
+					t.Errorf("%d bytes of the body, want %d", len(data), len(c.fault.Body))
+				}
+				if n := s.edge.Report().Arrived; n != c.arrived {
+					t.Errorf("%d arrived, want %d", n, c.arrived)
+				}
+				s.mustHold(t)
+			})
+		})
+	}
+}
+
+// In an outage, retries stay a tenth of the calls.
+func TestRetriesAreBudgeted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: riotsim.Large}}, Faults: []riotsim.Fault{{Status: 502}}}, riftrelay.Config{Pacing: riftrelay.Burst})
+		s.client.Transport.(*riftrelay.Transport).Retry = riftrelay.Retry{Statuses: []int{502}}
+		const calls = 1000
+		for range calls {
+			if err := get(t.Context(), s.client, byPUUID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := s.edge.Report().Arrived - calls; n < 100 || n > 125 {
+			t.Errorf("%d retries of %d calls, want a tenth", n, calls)
+		}
+	})
+}
+
+// A retry has the call's deadline, not one of its own: what doesn't fit is
+// answered with what Riot said.
+func TestRetryWithinOneDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t, riotsim.Config{
+			AppLimits: []riotsim.Rule{{Limit: "1:60"}}, Faults: []riotsim.Fault{{Status: 502, Body: []byte("bad weather"), Count: riotsim.CountYes}},
+		}, riftrelay.Config{Pacing: riftrelay.Burst})
+		s.client.Transport.(*riftrelay.Transport).Retry = riftrelay.Retry{Statuses: []int{502}}
+		time.Sleep(time.Second)
+		begin := time.Now()
+		ctx := riftrelay.WithOptions(t.Context(), riftrelay.Options{MaxWait: 30 * time.Second})
+		resp, body, err := call(ctx, s.client, http.MethodGet, byPUUID, "")
+		if err != nil || resp.StatusCode != 502 || body != "bad weather" || time.Since(begin) > time.Second {
+			t.Errorf("%v %q %v after %v", resp, body, err, time.Since(begin))
+		}
+	})
+}
+
+func TestReplayLimit(t *testing.T) {
+	for _, c := range []struct {
+		limit   int64
+		size    int
+		arrived int
+	}{{0, 64 << 10, 2}, {0, 64<<10 + 1, 1}, {10, 10, 2}, {10, 11, 1}, {-1, 1, 1}} {
+		t.Run(fmt.Sprint(c.limit, " ", c.size), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := simulate(t, riotsim.Config{Faults: []riotsim.Fault{{Kind: riotsim.Service, Times: 1}}, Requests: -1}, riftrelay.Config{})
+				s.client.Transport.(*riftrelay.Transport).ReplayLimit = c.limit
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://americas.api.riotgames.com/lol/tournament/v5/codes", io.NopCloser(strings.NewReader(strings.Repeat("x", c.size))))
+				if err != nil {
+					t.Fatal(err)
+				}
+				req.ContentLength = int64(c.size)
+				resp, err := s.client.Do(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp.Body.Close()
+				if n := s.edge.Report().Arrived; n != c.arrived {
+					t.Errorf("%d arrived, want %d", n, c.arrived)
+				}
+				for _, r := range s.edge.Requests() {
+					if r.Length != int64(c.size) {
+						t.Errorf("%d bytes arrived", r.Length)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestParseRetry(t *testing.T) {
+	got, err := riftrelay.ParseRetry("502, 504,reset,timeout")
+	if want := (riftrelay.Retry{Statuses: []int{502, 504}, Reset: true, Timeout: true}); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, bad := range []string{"429", "600", "resets", "5O2"} {
+		if _, err := riftrelay.ParseRetry(bad); err == nil || !strings.Contains(err.Error(), bad) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
