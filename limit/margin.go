@@ -1,0 +1,102 @@
+package limit
+
+import "time"
+
+// Bounds are the ends between which a Margin moves, and where it starts.
+type Bounds struct {
+	Start, Min, Max time.Duration
+}
+
+// Margin is J, learned: the most that the way to Riot may take longer for one
+// call than for another. What can be seen of it are round trips: their spread
+// is at least that of the way up, so J is a quarter more than the largest
+// excess of the last half minute to minute over the least of the last ten,
+// and 2 ms. It shrinks only once there are enough of them, and grows at once.
+//
+// The danger is a delay that falls: calls under way are then overtaken. It is
+// covered for as long as the least round trip is remembered.
+type Margin struct {
+	bounds  Bounds
+	j       time.Duration
+	samples int
+	least   extreme // of round trips
+	most    extreme
+	forced  time.Duration // by evidence that J was too small
+	since   Instant       // of forced
+}
+
+const (
+	enoughSamples = 20
+	leastMemory   = 10 * time.Minute
+	mostMemory    = time.Minute
+	forcedHalves  = 5 * time.Minute // the time in which half of what was forced is forgotten
+)
+
+// NewMargin makes a margin of which nothing has been learned.
+func NewMargin(b Bounds) *Margin {
+	return &Margin{bounds: b, j: b.Start, least: extreme{memory: leastMemory, sign: -1}, most: extreme{memory: mostMemory, sign: 1}}
+}
+
+// J gives the margin in force.
+func (m *Margin) J() time.Duration { return m.j }
+
+// Answered learns from the round trip of a call whose answer's head came at
+// now.
+func (m *Margin) Answered(now Instant, trip time.Duration) {
+	m.least.add(now, trip)
+	if forgot := m.most.add(now, trip); forgot {
+		m.samples = 0 // silence: what was learned may not hold any more
+	}
+	m.samples++
+	m.update(now)
+}
+
+// Exceeded learns from a sign that J was too small: a 429 of our own making, or
+// a count that our own calls don't explain, on a call of that round trip.
+func (m *Margin) Exceeded(now Instant, trip time.Duration) {
+	m.forced, m.since = max(2*m.j, trip), now
+	m.update(now)
+}
+
+func (m *Margin) update(now Instant) {
+	spread := m.most.value - m.least.value
+	j := spread + spread/4 + 2*time.Millisecond
+	if m.samples < enoughSamples {
+		j = max(j, m.bounds.Start)
+	}
+	for m.forced > 0 && now.Sub(m.since) >= forcedHalves {
+		m.since = m.since.Add(forcedHalves)
+		if m.forced /= 2; m.forced < m.bounds.Min {
+			m.forced = 0
+		}
+	}
+	m.j = min(max(j, m.forced, m.bounds.Min), m.bounds.Max)
+}
+
+// extreme keeps the largest value of the last memory/2 to memory, or with sign
+// -1 the least.
+type extreme struct {
+	memory time.Duration
+	sign   time.Duration
+	value  time.Duration // of both halves
+
+	began           Instant
+	older, current  time.Duration
+	hasOlder, begun bool
+}
+
+// add takes in a value, and reports whether everything before was forgotten.
+func (e *extreme) add(now Instant, v time.Duration) (forgot bool) {
+	if half := e.memory / 2; !e.begun || now.Sub(e.began) >= half {
+		e.older, e.hasOlder = e.current, e.begun && now.Sub(e.began) < e.memory
+		forgot = !e.hasOlder
+		e.current, e.began, e.begun = v, now, true
+	} else if e.sign*(v-e.current) > 0 {
+		e.current = v
+	}
+	e.value = e.current
+	if e.hasOlder && e.sign*(e.older-e.value) > 0 {
+		e.value = e.older
+	}
+	return forgot
+}
