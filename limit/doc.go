@@ -9,14 +9,27 @@
 //
 // J, the margin, covers the variation of the one-way delay. A window has room
 // while fewer than N charges are unexpired; then no interval of length W at
-// Riot holds more than N arrivals, wherever Riot's windows open. Proof in
-// docs/adr/001-charges.md.
+// Riot holds more than N arrivals, wherever Riot's windows open.
 //
-//	Window    one limit N:W with its charges and its pacing      window.go, pace.go
-//	Scope     the windows that Riot counts together               scope.go
-//	Hold      what one call holds of its scopes' windows          hold.go
-//	Cooldown  a stop after a 429                                  cooldown.go
-//	Answer    the headers of one answer, and what they mean       headers.go, learn.go
+// Proof. Let d be the least one-way delay to Riot, and J no less than what the
+// delay varies by. Take any interval of length W at Riot and, of the calls that
+// arrived in it, n, the one admitted last. Every other one, i, has
+//
+//	u(i) + d ≥ arrival(i) > arrival(n) - W ≥ admission(n) + d - W
+//
+// so u(i) + W > admission(n): its charge was unexpired when n was admitted, and
+// there were fewer than N of them. docs/adr/001-charges-instead-of-fixed-windows.md
+// says what this is better than.
+//
+//	window  one limit N:W: its charges, and its pacing           window.go, ring.go, pace.go
+//	Scope   the windows that Riot counts together                scope.go
+//	Gate    stops after a 429, and calls that go alone           gate.go
+//	Hold    what one call holds of its scopes' windows           hold.go
+//	Answer  the headers of one answer, and what they mean        headers.go, learn.go
+//
+// One call's way through it: Next of its scopes and gates says when it can go,
+// Hold.Take charges it, Hold.Sent starts its charges' time, Learn takes over
+// what the answer says, and Hold.Settle ends it.
 //
 // Everything here is plain state: the time and random numbers are arguments,
 // nothing locks, nothing waits. Whoever calls serialises the calls.

@@ -7,9 +7,9 @@ import "time"
 // not known yet, and after a stop.
 type Gate struct {
 	until   Instant // no call before
-	since   Instant // when the present stop was caused: answers to earlier calls prove nothing
+	since   Instant // when the last strike came: answers to calls sent earlier prove nothing
 	kind    Kind    // cause of the stop
-	strikes int     // stops in a row without a word on how long: see backoff
+	strikes int     // 429s in a row, those of calls under way together counted once: see backoff
 
 	solo      bool    // calls go one by one
 	soloBy    *Hold   // the one under way, if any
@@ -39,27 +39,36 @@ func (g *Gate) enter(now Instant, h *Hold) bool {
 	return true
 }
 
+// leave notes that the call of h is over. A call whose turn another has taken
+// over, because it took too long, ends nothing.
 func (g *Gate) leave(h *Hold) {
 	if g.soloBy == h {
 		g.soloBy = nil
 	}
 }
 
-// stop closes the gate until at, for a 429 that answered a call sent at
-// sentAt. Stops are never summed: the latest end counts. The answers of calls
-// that were under way together are one strike.
-func (g *Gate) stop(now, until, sentAt Instant, kind Kind) {
+// strike notes a 429 that came now to a call sent at sentAt, and gives how many
+// there have been in a row. The answers of calls that were under way together
+// are one strike.
+func (g *Gate) strike(now, sentAt Instant) int {
 	if g.strikes == 0 || sentAt >= g.since {
 		g.strikes++
 		g.since = now
 	}
+	return g.strikes
+}
+
+// stop closes the gate until the given moment; after it, one call goes alone.
+// Stops are never summed: the latest end counts.
+func (g *Gate) stop(until Instant, kind Kind) {
 	if until > g.until {
 		g.until, g.kind = until, kind
 	}
 	g.solo = true
 }
 
-// passed notes an answer that was no 429, to a call sent at sentAt.
+// passed notes the success of a call sent at sentAt. Only one that was sent
+// after the last strike proves that calls pass again.
 func (g *Gate) passed(sentAt Instant) {
 	if g.strikes > 0 && sentAt >= g.since {
 		g.strikes, g.solo = 0, false

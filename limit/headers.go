@@ -2,6 +2,7 @@ package limit
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -55,7 +56,7 @@ func parsePairs(s string, dst []pair) ([]pair, bool) {
 
 func parseCount(s string, most int) (int, bool) {
 	s = strings.TrimSpace(s)
-	if s == "" || len(s) > 10 {
+	if s == "" || len(s) > 10 { // also of zeros
 		return 0, false
 	}
 	n := 0
@@ -64,9 +65,11 @@ func parseCount(s string, most int) (int, bool) {
 		if d > 9 {
 			return 0, false
 		}
-		n = n*10 + int(d)
+		if n = n*10 + int(d); n > most {
+			return 0, false
+		}
 	}
-	return n, n <= most
+	return n, true
 }
 
 // parseLimits is parsePairs for limits: none of them can be 0.
@@ -120,14 +123,16 @@ func ParseRetryAfter(values []string, wall time.Time) (d time.Duration, ok bool)
 func parseRetryAfter(v string, wall time.Time) (time.Duration, bool) {
 	if f, err := strconv.ParseFloat(v, 64); err == nil {
 		switch {
-		case f != f || f < 0:
-			return 0, f < 0 // a wait that is over; NaN says nothing
+		case math.IsNaN(f) || math.IsInf(f, 0):
+			return 0, false // a word, no number of seconds
+		case f < 0:
+			return 0, true // a wait that is over
 		case f > MaxRetryAfter.Seconds():
 			return MaxRetryAfter, true
 		}
 		return time.Duration(f * float64(time.Second)), true
 	}
-	for _, layout := range [...]string{"Mon, 02 Jan 2006 15:04:05 GMT", time.RFC850, time.ANSIC} { // RFC 9110, 5.6.7
+	for _, layout := range [...]string{"Mon, 02 Jan 2006 15:04:05 GMT", "Monday, 02-Jan-06 15:04:05 GMT", time.ANSIC} { // RFC 9110, 5.6.7
 		if t, err := time.Parse(layout, v); err == nil {
 			return min(max(0, t.Sub(wall)), MaxRetryAfter), true
 		}

@@ -12,6 +12,7 @@ type Hold struct {
 	scopes  []*Scope
 	sent    bool
 	sentAt  Instant
+	latest  Instant // by which a sent call has arrived: J after the sending
 }
 
 type charge struct {
@@ -20,9 +21,10 @@ type charge struct {
 	base int     // own calls known of at sending, less w.sentTotal then: see known
 }
 
-// known counts, when an answer comes, the own calls that Riot may have counted
-// together with it: own charges unexpired when it was sent, and own calls sent
-// since. What Riot counts beyond them are calls of others.
+// known counts, when the answer to the call comes, the own calls that Riot may
+// have counted together with it: own charges unexpired when it was sent, and
+// own calls sent since. What Riot counts beyond them are calls of others. It
+// holds only if every call is reported as sent, or none.
 func (c charge) known() int { return c.base + c.w.sentTotal }
 
 // Take charges every window of the scopes for a call admitted at now, and the
@@ -60,7 +62,7 @@ func (h *Hold) Sent(now Instant, j time.Duration) {
 	if h.sent {
 		return
 	}
-	h.sent, h.sentAt = true, now
+	h.sent, h.sentAt, h.latest = true, now, now.Add(j)
 	for i := range h.charges {
 		h.charges[i].send(now, j)
 	}
@@ -79,7 +81,8 @@ func (c *charge) send(now Instant, j time.Duration) {
 // IsSent reports whether the call was written, and when.
 func (h *Hold) IsSent() (at Instant, ok bool) { return h.sentAt, h.sent }
 
-// Settle ends a call whose answer's head came at now. A call that was never reported as sent counts as sent now.
+// Settle ends a call whose answer's head came at now. A call that was never
+// reported as sent counts as sent now.
 func (h *Hold) Settle(now Instant, j time.Duration) {
 	h.Sent(now, j)
 	for _, c := range h.charges {
@@ -93,12 +96,24 @@ func (h *Hold) Settle(now Instant, j time.Duration) {
 
 // Abandon ends a call that was sent and got no answer: given up, timed out or
 // reset, it may still be on its way, so u is the time of sending plus J.
-func (h *Hold) Abandon() { h.leave() }
+func (h *Hold) Abandon() {
+	for _, s := range h.scopes {
+		// A window that nobody knows of has no charge for the call. The next
+		// one's count must contain it.
+		if h.sent && !s.known {
+			s.until = max(s.until, h.latest)
+		}
+	}
+	h.leave()
+}
 
-// Refund ends a call that was never written: its charges are given back.
+// Refund ends a call that was never written: its charges are given back. Those
+// of a call that was stay (R3), until they expire.
 func (h *Hold) Refund() {
-	for _, c := range h.charges {
-		c.w.pending--
+	if !h.sent {
+		for _, c := range h.charges {
+			c.w.pending--
+		}
 	}
 	h.leave()
 }

@@ -67,7 +67,7 @@ func Learn(now Instant, a Answer, h *Hold, service *Gate, app, method *Scope, j 
 		l.Fresh = true
 	}
 	if a.Status != 429 {
-		if a.Status < 500 { // an error of the service or the gateway ends no back-off
+		if counted { // an error, of whomever, ends no back-off
 			service.passed(sentAt)
 			method.passed(sentAt)
 			if app != nil {
@@ -77,7 +77,7 @@ func Learn(now Instant, a Answer, h *Hold, service *Gate, app, method *Scope, j 
 		return l
 	}
 	wait, told := ParseRetryAfter(a.RetryAfter, a.Wall)
-	l.Kind = a.kind(told)
+	l.Kind = a.kind(told && app != nil)
 	gate, counts, windows := service, "", []*window(nil)
 	switch {
 	case l.Kind == Method:
@@ -85,25 +85,23 @@ func Learn(now Instant, a Answer, h *Hold, service *Gate, app, method *Scope, j 
 	case l.Kind.Own() && app != nil:
 		gate, counts, windows = &app.Gate, a.AppCount, app.windows
 	}
-	switch end, full := fullUntil(now, counts, windows); {
+	strikes := gate.strike(now, sentAt)
+	switch end, full := fullUntil(now, counts, windows, j); {
 	case told:
 		// R14: unreliable, so pad by 0.5 to 1 s.
 		l.Until = now.Add(wait + time.Duration((1+a.Random)*float64(500*time.Millisecond)))
 	case full:
 		l.Until = end
 	default:
-		strikes := gate.strikes
-		if strikes == 0 || sentAt >= gate.since {
-			strikes++
-		}
 		l.Until = now.Add(backoff(strikes, a.Random))
 	}
-	gate.stop(now, l.Until, sentAt, l.Kind)
+	gate.stop(l.Until, l.Kind)
 	return l
 }
 
-// kind tells the kind of a 429.
-func (a Answer) kind(waitTold bool) Kind {
+// kind tells the kind of a 429. mayBeApp says that one without a type may stand
+// for the application's limit: it told how long to wait, and the call has one.
+func (a *Answer) kind(mayBeApp bool) Kind {
 	switch strings.ToLower(strings.TrimSpace(a.Type)) {
 	case "application":
 		return Application
@@ -114,7 +112,7 @@ func (a Answer) kind(waitTold bool) Kind {
 	case "server":
 		return Server
 	case "":
-		if waitTold && !a.roomInApp() {
+		if mayBeApp && !a.roomInApp() {
 			return UntypedAsOurs
 		}
 		return Untyped
@@ -124,7 +122,7 @@ func (a Answer) kind(waitTold bool) Kind {
 
 // roomInApp reports whether the counts show that the application's limit can't
 // have been the cause: every window is told, none is over its limit.
-func (a Answer) roomInApp() bool {
+func (a *Answer) roomInApp() bool {
 	var buf, cbuf [maxQuotas]pair
 	limits, ok := parseLimits(a.AppLimit, buf[:0])
 	counts, ok2 := parsePairs(a.AppCount, cbuf[:0])
@@ -141,11 +139,16 @@ func (a Answer) roomInApp() bool {
 
 // fullUntil gives the end of the longest of Riot's windows that are full: by
 // its counts, or else by our charges.
-func fullUntil(now Instant, counts string, windows []*window) (end Instant, full bool) {
+func fullUntil(now Instant, counts string, windows []*window, j time.Duration) (end Instant, full bool) {
 	var buf [maxQuotas]pair
 	seen, _ := parsePairs(counts, buf[:0])
 	for _, w := range windows {
-		if n, told := lookup(seen, w.quota.W); told && n > w.quota.N || !told && w.used() >= w.quota.N {
+		w.expire(now, j)
+		n, told := lookup(seen, w.quota.W)
+		if !told {
+			n = w.used() + 1 // the call rejected is charged already, the one that is to follow isn't
+		}
+		if n > w.quota.N {
 			end, full = max(end, w.end(now)), true
 		}
 	}

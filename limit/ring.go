@@ -51,6 +51,20 @@ func (r *ring) push(t Instant, n int, span time.Duration) {
 	r.len++
 }
 
+// pop takes the n youngest charges out, or all.
+func (r *ring) pop(n int) {
+	n = min(n, r.n)
+	r.n -= n
+	for ; n > 0; r.len-- {
+		e := r.at(r.len - 1)
+		if int(e.n) > n {
+			e.n -= uint32(n)
+			return
+		}
+		n -= int(e.n)
+	}
+}
+
 func (r *ring) grow() {
 	bigger := make([]entry, max(4, 2*len(r.buf)))
 	for i := range r.len {

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -11,8 +12,9 @@ type Scope struct {
 	Gate
 	windows  []*window // by length, shortest first
 	inFlight int
-	known    bool // Riot's limits have been seen, or it was seen to have none
-	silent   int  // counted answers without limits while not known
+	known    bool    // Riot's limits have been seen, or it was seen to have none
+	silent   int     // counted answers without limits while not known
+	toldBy   Instant // when the call was sent whose answer told the limits
 }
 
 // silentAnswers is how many counted answers in a row without limits show that
@@ -31,7 +33,7 @@ func NewScope(start Instant, assumed []Quota) *Scope {
 }
 
 func (s *Scope) sort() {
-	slices.SortFunc(s.windows, func(a, b *window) int { return int(a.quota.W/time.Millisecond - b.quota.W/time.Millisecond) })
+	slices.SortFunc(s.windows, func(a, b *window) int { return cmp.Compare(a.quota.W, b.quota.W) })
 }
 
 // Next gives the earliest moment at which every one of the scopes lets one
@@ -95,9 +97,15 @@ func (s *Scope) Known() bool { return s.known }
 // InUse reports whether calls of the scope are under way.
 func (s *Scope) InUse() bool { return s.inFlight > 0 }
 
-// learn takes over the limits and counts of an answer to the call of h, which
-// was sent at sentAt. It reports whether there are windows now that calls
-// under way aren't charged on.
+// passed notes the success of a call sent at sentAt.
+func (s *Scope) passed(sentAt Instant) {
+	s.Gate.passed(sentAt)
+	s.solo = !s.known || s.strikes > 0
+}
+
+// learn takes over the limits and counts of an answer to the call of h. It
+// reports whether there are windows now that calls under way aren't charged
+// on.
 func (s *Scope) learn(now Instant, limits, counts string, counted bool, h *Hold, j time.Duration) (fresh bool) {
 	var buf, cbuf [maxQuotas]pair
 	quotas, ok := parseLimits(limits, buf[:0])
@@ -115,31 +123,45 @@ func (s *Scope) learn(now Instant, limits, counts string, counted bool, h *Hold,
 	if !ok {
 		seen = nil
 	}
-	// R12: a present header without a known window removes it.
-	s.windows = slices.DeleteFunc(s.windows, func(w *window) bool {
-		_, stays := lookup(quotas, w.quota.W)
-		return !stays
-	})
+	// A slow answer may tell of limits that have changed since (R6): of it only
+	// the counts are taken.
+	sentAt, sent := h.IsSent()
+	if !sent {
+		sentAt = now
+	}
+	current := sentAt >= s.toldBy
+	if current {
+		s.toldBy = sentAt
+		// R12: a present header without a known window removes it.
+		s.windows = slices.DeleteFunc(s.windows, func(w *window) bool {
+			_, stays := lookup(quotas, w.quota.W)
+			return !stays
+		})
+	}
 	for _, q := range quotas {
 		i := slices.IndexFunc(s.windows, func(w *window) bool { return w.quota.W == q.w }) // R11: join by window seconds, never by position
 		count, told := lookup(seen, q.w)
+		if i < 0 && !current {
+			continue
+		}
 		if i < 0 {
 			w := newWindow(Quota{q.n, q.w})
 			if told {
 				// Calls from before the window was known. Those under way may
 				// be among them, but none that is still to be counted is.
 				w.answered.push(now, min(count-1, q.n), w.span)
-				if count == 1 {
-					w.opened = now
-				}
+				w.note(now, count, h, j)
 			}
 			s.windows = append(s.windows, w)
 			fresh = true
 			continue
 		}
 		w := s.windows[i]
-		w.quota.N = q.n // a lowered limit holds at once, charges stay
+		if current {
+			w.setLimit(now, q.n)
+		}
 		if told {
+			w.note(now, count, h, j)
 			w.foreign(now, count, h, j)
 		}
 	}
@@ -152,12 +174,32 @@ func (s *Scope) learn(now Instant, limits, counts string, counted bool, h *Hold,
 	return fresh
 }
 
+// setLimit changes the limit to n. A lowered one holds at once, charges stay.
+func (w *window) setLimit(now Instant, n int) {
+	if n == w.quota.N {
+		return
+	}
+	w.quota.N = n
+	// The next call need not keep a distance that is no more.
+	w.pace.tat = min(w.pace.tat, now.Add(w.quota.W/time.Duration(n)))
+}
+
+// note takes over when Riot's window opened: R10, a call with count 1 has
+// opened it, at the latest when its charge's time begins.
+func (w *window) note(now Instant, count int, h *Hold, j time.Duration) {
+	if count != 1 {
+		return
+	}
+	at := now
+	if sentAt, sent := h.IsSent(); sent {
+		at = min(at, sentAt.Add(j))
+	}
+	w.opened = max(w.opened, at)
+}
+
 // foreign charges the calls of others that Riot's count shows. Counts never
 // lower anything.
 func (w *window) foreign(now Instant, count int, h *Hold, j time.Duration) {
-	if count == 1 {
-		w.opened = now // R10: this call opened Riot's window
-	}
 	c := h.chargeOn(w)
 	sentAt, sent := h.IsSent()
 	if c == nil || !sent {
@@ -167,7 +209,10 @@ func (w *window) foreign(now Instant, count int, h *Hold, j time.Duration) {
 		return // the window that was counted in is over
 	}
 	w.expire(now, j)
-	if add := count - c.known() - w.others.n; add > 0 {
-		w.others.push(now, min(add, w.quota.N), w.span)
+	// They may lie in the window that Riot has open now, which ends by now + W:
+	// those among them that were seen before last as long as new ones.
+	if n := min(count-c.known(), w.quota.N); n > 0 {
+		w.others.pop(n)
+		w.others.push(now, n, w.span)
 	}
 }

@@ -1,7 +1,7 @@
 package limit
 
 import (
-	"fmt"
+	"math"
 	"strconv"
 	"time"
 )
@@ -29,16 +29,15 @@ type Policy struct {
 type window struct {
 	quota Quota
 	span  time.Duration
-	gone  bool // no longer a limit; calls still holding it are ignored
 
 	pending  int  // admitted, not yet sent: without an expiry
 	sent     ring // by time of sending: expire at + J + W
 	answered ring // by time of the answer, own: expire at + W
-	others   ring // calls of others on the same key, by when they were seen: expire at + W
+	others   ring // calls of others on the same key, by when they were last seen: expire at + W
 
-	sentTotal int // own calls ever sent; see Hold.known
+	sentTotal int // own calls ever sent; see charge.known
 	pace      pace
-	opened    Instant // answer of the call that opened Riot's present window (R10); 0 when not known
+	opened    Instant // when the last call with count 1 was counted, at the latest (R10); 0 when not known
 }
 
 func newWindow(q Quota) *window { return &window{quota: q, span: spanOf(q.W)} }
@@ -113,23 +112,30 @@ func (w *window) nth(now Instant, k int, p Policy) Instant {
 			at = now.Add(lap)
 		}
 	}
-	at = at.Add(time.Duration(min(rounds, 1<<20)) * lap)
+	at = at.Add(times(lap, rounds))
 	if p.Unpaced {
 		return at
 	}
-	free := max(0, int(p.Burst*float64(w.quota.N))-used)
+	free := max(0, int(math.Ceil(p.Burst*float64(w.quota.N)))-used)
 	if !w.pace.started {
 		free = max(free, 1)
 	}
-	if k > free {
-		t := w.quota.W / time.Duration(w.quota.N)
-		first := now
-		if w.pace.started {
-			first = max(now, w.pace.tat)
-		}
-		at = max(at, first.Add(time.Duration(min(k-free-1, 1<<24))*t))
+	if k <= free {
+		return at
 	}
-	return at
+	t := w.quota.W / time.Duration(w.quota.N)
+	if free > 0 { // the last of the free calls, now, starts the schedule
+		return max(at, now.Add(times(t, k-free)))
+	}
+	return max(at, max(now, w.pace.tat).Add(times(t, k-1)))
+}
+
+// times is n·d, or the longest duration that there is.
+func times(d time.Duration, n int) time.Duration {
+	if d > 0 && time.Duration(n) > math.MaxInt64/d {
+		return math.MaxInt64
+	}
+	return time.Duration(n) * d
 }
 
 // end gives when Riot's present window is over at the latest: a length after
@@ -160,12 +166,4 @@ func (w *window) state(now Instant, j time.Duration) WindowState {
 		s.ResetIn = w.quota.W + j
 	}
 	return s
-}
-
-// check panics when the counts contradict themselves, which only a bug of ours
-// can cause.
-func (w *window) check() {
-	if w.pending < 0 || w.sent.n < 0 || w.answered.n < 0 || w.others.n < 0 {
-		panic(fmt.Sprintf("BUG: limit: negative charges on %v: %+v", w.quota, *w))
-	}
 }
