@@ -60,6 +60,7 @@ type simulated struct {
 	wire    *riotsim.Transport
 	limiter *riftrelay.Limiter
 	client  *http.Client
+	counting
 }
 
 func simulate(t *testing.T, cfg riotsim.Config, lib riftrelay.Config) *simulated {
@@ -73,11 +74,13 @@ func simulate(t *testing.T, cfg riotsim.Config, lib riftrelay.Config) *simulated
 	if lib.Keys == nil {
 		lib.Keys = []riftrelay.Key{{Name: "main", Value: "RGAPI-sim"}}
 	}
+	s := &simulated{edge: edge, wire: edge.RoundTripper()}
+	lib.Hooks = &s.counting
 	l, err := riftrelay.New(lib)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &simulated{edge: edge, wire: edge.RoundTripper(), limiter: l}
+	s.limiter = l
 	s.client = &http.Client{Transport: &riftrelay.Transport{Limiter: l, Base: s.wire}}
 	t.Cleanup(func() { l.Close(); edge.Close() })
 	return s

@@ -149,14 +149,20 @@ func TestSecondSendingIsRefused(t *testing.T) {
 	}
 }
 
-type counting struct{ admissions, answers atomic.Int64 }
+// counting is hooks that count.
+type counting struct{ admissions, answers, violations atomic.Int64 }
 
 func (c *counting) Admission(e riftrelay.AdmissionEvent) {
 	if e.Reason == "" && !e.Gone {
 		c.admissions.Add(1)
 	}
 }
-func (c *counting) Answer(riftrelay.AnswerEvent) { c.answers.Add(1) }
+func (c *counting) Answer(e riftrelay.AnswerEvent) {
+	c.answers.Add(1)
+	if e.Own {
+		c.violations.Add(1)
+	}
+}
 
 func TestUpstreamDown(t *testing.T) {
 	client := overSockets(t, http.NotFoundHandler(), riftrelay.Config{Pacing: riftrelay.Burst})

@@ -18,6 +18,7 @@ type Hold struct {
 type charge struct {
 	w    *window
 	at   Instant // key of the charge in w.sent
+	seq  int     // its place among the own calls sent
 	base int     // own calls known of at sending, less w.sentTotal then: see known
 }
 
@@ -73,6 +74,7 @@ func (c *charge) send(now Instant, j time.Duration) {
 	w.expire(now, j)
 	w.pending--
 	w.sentTotal++
+	c.seq = w.sentTotal
 	w.sent.push(now, 1, w.span)
 	c.at = now
 	c.base = w.own() - w.sentTotal

@@ -57,7 +57,7 @@ func TestEvenAfterPause(t *testing.T) {
 	p := Policy{Margin: j150}
 	var grants []Instant
 	for now := Instant(0); now < ms[Instant](40_000); now += ms[Instant](1) {
-		if pause := now > ms[Instant](12_000) && now < ms[Instant](17_000); pause || w.next(now, p) > now {
+		if pause := now > ms[Instant](12_000) && now < ms[Instant](17_000); pause || w.next(now, p, false) > now {
 			continue
 		}
 		w.pending++
@@ -113,7 +113,7 @@ func TestNthIsWhatNextWillSay(t *testing.T) {
 				want = append(want, w.nth(now, k+1, p))
 			}
 			for k := range c.calls {
-				now = w.next(now, p)
+				now = w.next(now, p, false)
 				take()
 				if d := now.Sub(want[k]).Abs(); d > c.within {
 					t.Fatalf("call %d goes at %v, estimated %v", k+1, time.Duration(now), time.Duration(want[k]))

@@ -42,7 +42,7 @@ func (s *Scope) sort() {
 func (s *Scope) Next(now Instant, p Policy) Instant {
 	at := s.Gate.Next(now)
 	for _, w := range s.windows {
-		at = max(at, w.next(now, p))
+		at = max(at, w.next(now, p, s.inFlight > 0))
 	}
 	return at
 }
@@ -162,7 +162,7 @@ func (s *Scope) learn(now Instant, limits, counts string, counted bool, h *Hold,
 		}
 		if told {
 			w.note(now, count, h, j)
-			w.foreign(now, count, h, j)
+			w.counted(now, count, h, j)
 		}
 	}
 	if fresh {
@@ -195,24 +195,4 @@ func (w *window) note(now Instant, count int, h *Hold, j time.Duration) {
 		at = min(at, sentAt.Add(j))
 	}
 	w.opened = max(w.opened, at)
-}
-
-// foreign charges the calls of others that Riot's count shows. Counts never
-// lower anything.
-func (w *window) foreign(now Instant, count int, h *Hold, j time.Duration) {
-	c := h.chargeOn(w)
-	sentAt, sent := h.IsSent()
-	if c == nil || !sent {
-		return
-	}
-	if late := min(now.Sub(sentAt), j); now > sentAt.Add(late+w.quota.W) {
-		return // the window that was counted in is over
-	}
-	w.expire(now, j)
-	// They may lie in the window that Riot has open now, which ends by now + W:
-	// those among them that were seen before last as long as new ones.
-	if n := min(count-c.known(), w.quota.N); n > 0 {
-		w.others.pop(n)
-		w.others.push(now, n, w.span)
-	}
 }

@@ -33,7 +33,7 @@ type window struct {
 	pending  int  // admitted, not yet sent: without an expiry
 	sent     ring // by time of sending: expire at + J + W
 	answered ring // by time of the answer, own: expire at + W
-	others   ring // calls of others on the same key, by when they were last seen: expire at + W
+	others   others
 
 	sentTotal int // own calls ever sent; see charge.known
 	pace      pace
@@ -57,15 +57,27 @@ func (w *window) own() int { return w.sent.n + w.answered.n }
 
 // next gives the earliest moment at which one more call may go, now when that
 // is at once, Never when it hangs on calls that have not been sent yet.
-func (w *window) next(now Instant, p Policy) Instant {
+// underWay says whether calls of the scope are: their answers' counts are worth
+// waiting for.
+func (w *window) next(now Instant, p Policy, underWay bool) Instant {
 	w.expire(now, p.Margin)
 	used := w.used()
-	at := now
-	if used >= w.quota.N {
-		at = w.freed(used-w.quota.N+1, p.Margin)
+	at, burst, reserve := now, p.Burst, 0
+	if w.others.about(now, w.quota.W) {
+		// A burst is blind for what others do meanwhile.
+		burst = 0
+		if underWay || used >= w.quota.N {
+			reserve = w.others.reserve(now, w.quota)
+		}
+		if until, full := w.full(now, underWay); full {
+			at = until
+		}
+	}
+	if over := used + reserve - w.quota.N; over >= 0 {
+		at = max(at, w.freed(over+1, p.Margin))
 	}
 	if !p.Unpaced {
-		at = max(at, w.pace.next(now, used, w.quota.N, p.Burst))
+		at = max(at, w.pace.next(now, used, w.quota.N, burst))
 	}
 	return at
 }
@@ -76,7 +88,7 @@ func (w *window) freed(k int, j time.Duration) Instant {
 	rings := [...]struct {
 		r     *ring
 		lasts time.Duration
-	}{{&w.sent, w.quota.W + j}, {&w.answered, w.quota.W}, {&w.others, w.quota.W}}
+	}{{&w.sent, w.quota.W + j}, {&w.answered, w.quota.W}, {&w.others.ring, w.quota.W}}
 	var next [len(rings)]int
 	at := Instant(0)
 	for k > 0 {

@@ -1,0 +1,106 @@
+package limit
+
+import (
+	"math"
+	"time"
+)
+
+// others is what Riot's counts tell of further users of the same key: a second
+// process, another program of its owner. Counts never lower anything; they
+// are blind for what came since, so while others are about, calls are paced
+// and leave some room.
+type others struct {
+	ring         // their charges, by when they were last seen: expire at + W
+	seen Instant // when they were last seen
+
+	// Of the latest call whose count was told, in the order of sending:
+	seq   int
+	count int
+	at    Instant // when it was sent
+
+	// Riot's present window, where counts that fell show that its windows are
+	// fixed ones: it was open by since, and is over a length later.
+	since Instant
+	fixed bool
+
+	calls, over float64 // their calls, and the seconds these took: both fade, their quotient is the rate
+}
+
+// calmWindows is for how many windows' lengths after others were seen they are
+// reckoned with.
+const calmWindows = 10
+
+// about reports whether others have been seen lately.
+func (o *others) about(now Instant, w time.Duration) bool {
+	return o.seen != 0 && now.Sub(o.seen) < calmWindows*w
+}
+
+// reserve is how many calls others may have made since the last count: those
+// expected, and twice the spread of such a number.
+func (o *others) reserve(now Instant, q Quota) int {
+	if !o.about(now, q.W) || o.over == 0 {
+		return 0
+	}
+	x := max(0, o.calls/o.over) * min(now.Sub(o.at), q.W).Seconds()
+	return min(q.N-1, int(math.Ceil(x+2*math.Sqrt(x))))
+}
+
+// full reports, while others are about, whether Riot's present window is
+// likely used up, by its last count and what came since, and until when; and
+// whether it is over, so that the next call goes alone, for the count of the
+// new one.
+//
+// Our own charges don't tell: those for calls in the window before run out
+// while others fill this one.
+func (w *window) full(now Instant, underWay bool) (until Instant, full bool) {
+	o := &w.others
+	if !o.fixed {
+		return 0, false
+	}
+	if end := o.since.Add(w.quota.W); now < end {
+		ours := o.count + w.sentTotal - o.seq + w.pending
+		return end, ours+o.reserve(now, w.quota) >= w.quota.N
+	}
+	return Never, underWay
+}
+
+// measure learns from Riot's count on a call of ours that was counted by the
+// moment latest.
+func (o *others) measure(c *charge, count int, latest Instant, w time.Duration) {
+	if c.seq <= o.seq {
+		return
+	}
+	if o.seq > 0 && count < o.count/2 {
+		o.fixed, o.since = true, latest
+	}
+	// What the count of a window rose by between two calls beyond our own is
+	// theirs.
+	if d := c.at.Sub(o.at).Seconds(); o.seq > 0 && count >= o.count && d > 0 {
+		fade := math.Exp(-d / w.Seconds())
+		o.calls = o.calls*fade + float64(count-o.count-(c.seq-o.seq))
+		o.over = o.over*fade + d
+	}
+	o.seq, o.count, o.at = c.seq, count, c.at
+}
+
+// counted charges the calls of others that Riot's count shows on the answer to
+// the call of h.
+func (w *window) counted(now Instant, count int, h *Hold, j time.Duration) {
+	c := h.chargeOn(w)
+	sentAt, sent := h.IsSent()
+	if c == nil || !sent {
+		return
+	}
+	if late := min(now.Sub(sentAt), j); now > sentAt.Add(late+w.quota.W) {
+		return // the window that was counted in is over
+	}
+	w.expire(now, j)
+	w.others.measure(c, count, min(now, sentAt.Add(j)), w.quota.W)
+	// They may lie in the window that Riot has open now, which ends by now + W:
+	// those among them that were seen before last as long as new ones.
+	if n := min(count-c.known(), w.quota.N); n > 0 {
+		w.others.pop(n)
+		w.others.push(now, n, w.span)
+		w.others.seen = now
+	}
+}
