@@ -11,8 +11,9 @@ type host struct {
 	buckets int
 	lines   []*line
 	waiting [2]int // calls by priority: normal, high
+	keyed   int    // of the normal ones, those that need the application's budget
 	turn    int    // key that is tried first: ties go round robin
-	credit  int    // grants that high had while normal waited; at fairShare normal goes
+	credit  int    // grants that high had while keyed ones waited; at fairShare normal goes
 }
 
 // fairShare is how many grants high has for each one of normal's, while both
@@ -56,16 +57,27 @@ func (h *host) longestUnserved(now limit.Instant, high bool) *lane {
 	return best
 }
 
-// pay settles the priorities' account for a grant to lane l: high owes while
-// normal waits, and normal's grant pays.
-func pay(credit *int, high, normalWaits bool) {
-	switch {
-	case !normalWaits:
-		*credit = 0
-	case high:
-		*credit = min(*credit+1, fairShare)
-	default:
-		*credit = max(*credit-fairShare, 0)
+// owes reports whether a call of the class, of high priority, has to let normal
+// go first in the application's budget.
+func (h *host) owes(c class) bool { return !c.keyless && h.keyed > 0 && h.credit >= fairShare }
+
+// pay settles the priorities' accounts for a grant to lane l on a key, in the
+// application's budget and in the method's: high owes while normal waits for
+// the same, and normal's grant pays.
+func pay(l *lane, key int) {
+	b, h, c := l.bucket, l.bucket.host, l.line.class
+	if !c.high {
+		b.credit = max(b.credit-fairShare, 0)
+		if !c.keyless {
+			h.credit = max(h.credit-fairShare, 0)
+		}
+		return
+	}
+	if h.keyed > 0 && !c.keyless {
+		h.credit = min(h.credit+1, fairShare)
+	}
+	if b.normal > 0 && b.waiting(key) != nil {
+		b.credit = min(b.credit+1, fairShare)
 	}
 }
 

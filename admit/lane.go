@@ -11,7 +11,6 @@ type Waiter struct {
 	lane       *lane
 	prev, next *Waiter
 	since      limit.Instant
-	deadline   limit.Instant
 }
 
 // lane is the line of calls of one method, priority and pin.
@@ -22,7 +21,7 @@ type lane struct {
 	head, tail *Waiter
 	n          int
 	served     int64 // Machine.turn when it was last served
-	parked     bool  // in line.parked, else in line.ready; only while n > 0
+	in         *heap // of line; nil while n is 0
 }
 
 func (l *lane) pushBack(w *Waiter) {
@@ -62,6 +61,26 @@ func (l *lane) remove(w *Waiter) {
 	l.n--
 }
 
+// count adds n to what is known of the calls that wait.
+func (l *lane) count(n int) {
+	b, h, c := l.bucket, l.bucket.host, l.line.class
+	b.queued += n
+	h.waiting[index(c.high)] += n
+	if c.high {
+		return
+	}
+	// Nobody waits, nothing is owed.
+	if b.normal += n; b.normal == 0 {
+		b.credit = 0
+	}
+	if c.keyless {
+		return
+	}
+	if h.keyed += n; h.keyed == 0 {
+		h.credit = 0
+	}
+}
+
 // class tells lanes apart that wait for different budgets.
 type class struct {
 	high    bool
@@ -79,14 +98,24 @@ type bucket struct {
 	scopes  []*limit.Scope // by key, made when first used; one for keyless calls
 	lanes   []*lane
 	queued  int
+	normal  int // of queued, those of normal priority
 	credit  int // as host.credit, for the method's own budget
 }
 
-func (b *bucket) lane(c class) *lane {
+// find gives the lane of a class; nil if there was none so far.
+func (b *bucket) find(c class) *lane {
 	for _, l := range b.lanes {
 		if l.line.class == c {
 			return l
 		}
+	}
+	return nil
+}
+
+// lane gives the lane of a class, made if need be.
+func (b *bucket) lane(c class) *lane {
+	if l := b.find(c); l != nil {
+		return l
 	}
 	l := &lane{bucket: b, line: b.host.line(c)}
 	l.pos, l.node.lane = -1, l
@@ -94,13 +123,23 @@ func (b *bucket) lane(c class) *lane {
 	return l
 }
 
-// waiting finds a lane of the given priority in which calls wait that could go
-// on the key; nil if there is none.
-func (b *bucket) waiting(high bool, key int) *lane {
+// waiting finds, among the lanes of normal priority with calls that could go on
+// the key, the one served longest ago; nil if there is none.
+func (b *bucket) waiting(key int) *lane {
+	var best *lane
 	for _, l := range b.lanes {
-		if c := l.line.class; l.n > 0 && c.high == high && (c.pin < 0 || int(c.pin) == key) {
-			return l
+		if c := l.line.class; l.n > 0 && !c.high && (c.pin < 0 || int(c.pin) == key) && (best == nil || l.served < best.served) {
+			best = l
 		}
 	}
-	return nil
+	return best
+}
+
+// owed finds the lane of normal priority whose turn it is in the method's
+// budget before another grant to high; nil if there is none.
+func (b *bucket) owed(key int) *lane {
+	if b.credit < fairShare || b.normal == 0 {
+		return nil
+	}
+	return b.waiting(key)
 }

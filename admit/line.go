@@ -3,51 +3,76 @@ package admit
 import "riftrelay/limit"
 
 // line holds the lanes of a host that wait for the same application budget.
+// A lane with calls is in exactly one of its heaps.
 type line struct {
 	class   class
 	ready   heap          // lanes that may be tried, served longest ago first
-	parked  heap          // lanes whose method has no room, by when it will
+	parked  heap          // lanes whose method has no room on any key, by when it will
+	split   heap          // lanes with room for the method on one key, for the application on another, by when one has both
 	blocked limit.Instant // no lane of ready can go before
 }
 
 // wake gives when the line is to be looked at again.
 func (q *line) wake() limit.Instant {
-	at := q.parked.top()
+	at := min(q.parked.top(), q.split.top())
 	if len(q.ready) > 0 {
 		at = min(at, q.blocked)
 	}
 	return at
 }
 
-// add takes in a lane that has just got its first call.
+// add takes in a lane that may be tried.
 func (q *line) add(l *lane) {
-	l.parked = false
-	q.ready.push(&l.node, l.served)
+	if len(q.ready) == 0 {
+		q.blocked = 0 // of earlier times: while nobody waits, nobody keeps it up to date
+	}
+	q.put(l, &q.ready, l.served)
+}
+
+func (q *line) put(l *lane, in *heap, key int64) {
+	in.push(&l.node, key)
+	l.in = in
 }
 
 // drop takes out a lane that has no calls any more.
 func (q *line) drop(l *lane) {
-	if l.parked {
-		q.parked.remove(&l.node)
-	} else {
-		q.ready.remove(&l.node)
+	l.in.remove(&l.node)
+	l.in = nil
+}
+
+// setAside has a lane wait that can't go now: for its method alone, for a
+// change of either budget, or with all others of its line.
+func (q *line) setAside(now limit.Instant, l *lane, s slot) {
+	switch {
+	case s.app > now:
+		q.blocked = s.app
+	case s.method > now:
+		q.drop(l)
+		q.put(l, &q.parked, int64(s.method))
+	default:
+		q.drop(l)
+		q.put(l, &q.split, int64(s.at))
 	}
 }
 
-func (q *line) park(l *lane, until limit.Instant) {
-	q.ready.remove(&l.node)
-	q.parked.push(&l.node, int64(until))
-	l.parked = true
-}
-
 func (q *line) unpark(l *lane) {
-	q.parked.remove(&l.node)
+	q.drop(l)
 	q.add(l)
 }
 
 // wakeUp readies the lanes whose time has come.
 func (q *line) wakeUp(now limit.Instant) {
-	for q.parked.top() <= now {
-		q.unpark(q.parked[0].lane)
+	for _, h := range [...]*heap{&q.parked, &q.split} {
+		for h.top() <= now {
+			q.unpark((*h)[0].lane)
+		}
+	}
+}
+
+// changed has everything looked at again that hung on the application.
+func (q *line) changed() {
+	q.blocked = 0
+	for len(q.split) > 0 {
+		q.unpark(q.split[0].lane)
 	}
 }

@@ -9,7 +9,7 @@ import (
 // bucket gives the bucket of a request, made if need be; nil when callers have
 // named more than can be kept.
 func (m *Machine) bucket(now limit.Instant, r Request) *bucket {
-	id := bucketID{r.Host, r.Method}
+	id := bucketID{r.Host, r.Method, r.Keyless}
 	if b := m.buckets[id]; b != nil {
 		return b
 	}
@@ -21,19 +21,27 @@ func (m *Machine) bucket(now limit.Instant, r Request) *bucket {
 		h = m.hosts[r.Host] // may have been swept
 	}
 	if h == nil {
-		h = &host{name: r.Host, apps: make([]*limit.Scope, m.cfg.Keys)}
-		h.pos, h.node.host = -1, h
+		h = m.newHost(r.Host)
 		m.hosts[r.Host] = h
 	}
 	h.buckets++
-	b := &bucket{host: h, method: r.Method, keyless: r.Keyless}
-	if r.Keyless {
-		b.scopes = make([]*limit.Scope, 1)
-	} else {
-		b.scopes = make([]*limit.Scope, m.cfg.Keys)
-	}
+	b := m.newBucket(h, r)
 	m.buckets[id] = b
 	return b
+}
+
+func (m *Machine) newHost(name string) *host {
+	h := &host{name: name, apps: make([]*limit.Scope, m.cfg.Keys)}
+	h.pos, h.node.host = -1, h
+	return h
+}
+
+func (m *Machine) newBucket(h *host, r Request) *bucket {
+	keys := m.cfg.Keys
+	if r.Keyless {
+		keys = 1
+	}
+	return &bucket{host: h, method: r.Method, keyless: r.Keyless, scopes: make([]*limit.Scope, keys)}
 }
 
 // sweep forgets the buckets in which nothing counts any more, at most once a
@@ -70,31 +78,34 @@ func (m *Machine) idle(now limit.Instant, scopes []*limit.Scope) bool {
 	return true
 }
 
-// app gives the application's scope of a key on a host.
+// app gives the application's scope of a key on a host, to ask it.
 func (m *Machine) app(h *host, key int) *limit.Scope {
-	s := h.apps[key]
-	if s == nil {
-		s = limit.NewScope(m.cfg.Start, m.cfg.Assumed)
-		h.apps[key] = s
+	if s := h.apps[key]; s != nil {
+		return s
 	}
-	return s
+	return m.unusedApp
 }
 
-// method gives the scope of a method for a key.
+// method gives the scope of a method for a key, to ask it.
 func (m *Machine) method(b *bucket, key int) *limit.Scope {
-	s := b.scopes[key]
-	if s == nil {
-		s = limit.NewScope(m.cfg.Start, nil)
-		b.scopes[key] = s
+	if s := b.scopes[key]; s != nil {
+		return s
 	}
-	return s
+	return m.unusedMethod
 }
 
-// scopes gives what a call on a key is charged on; app is nil for a keyless
-// one.
-func (m *Machine) scopes(b *bucket, key int) (app, method *limit.Scope) {
+// use gives what a call on a key is charged on, made if need be; app is nil
+// for a keyless one.
+func (m *Machine) use(b *bucket, key int) (app, method *limit.Scope) {
 	if key < 0 {
-		return nil, m.method(b, 0)
+		key = 0
+	} else if app = b.host.apps[key]; app == nil {
+		app = limit.NewScope(m.cfg.Start, m.cfg.Assumed)
+		b.host.apps[key] = app
 	}
-	return m.app(b.host, key), m.method(b, key)
+	if method = b.scopes[key]; method == nil {
+		method = limit.NewScope(m.cfg.Start, nil)
+		b.scopes[key] = method
+	}
+	return app, method
 }

@@ -12,7 +12,7 @@ func (m *Machine) Sent(now limit.Instant, p *Permit) {
 
 // Answer ends a permit with the answer's head, and gives what it taught.
 func (m *Machine) Answer(now limit.Instant, p *Permit, a limit.Answer) limit.Lesson {
-	app, method := m.scopes(p.bucket, p.Key)
+	app, method := m.use(p.bucket, p.Key)
 	lesson := limit.Learn(now, a, &p.hold, &p.bucket.service, app, method, m.cfg.Margin)
 	if lesson.Fresh {
 		for _, q := range m.permits {
@@ -37,6 +37,10 @@ func (m *Machine) Release(now limit.Instant, p *Permit) {
 	m.finish(now, p)
 }
 
+// maxSpare bounds the permits kept for later use: a burst leaves no memory
+// behind.
+const maxSpare = 1024
+
 func (m *Machine) finish(now limit.Instant, p *Permit) {
 	b, last := p.bucket, len(m.permits)-1
 	m.permits[p.index] = m.permits[last]
@@ -44,7 +48,9 @@ func (m *Machine) finish(now limit.Instant, p *Permit) {
 	m.permits[last] = nil
 	m.permits = m.permits[:last]
 	p.bucket = nil
-	m.spare = append(m.spare, p)
+	if len(m.spare) < maxSpare {
+		m.spare = append(m.spare, p)
+	}
 	m.changed(now, b)
 }
 
@@ -56,10 +62,10 @@ func (m *Machine) changed(now limit.Instant, b *bucket) {
 		return
 	}
 	for _, q := range h.lines {
-		q.blocked = 0
+		q.changed()
 	}
 	for _, l := range b.lanes {
-		if l.n > 0 && l.parked {
+		if l.n > 0 && l.in == &l.line.parked {
 			l.line.unpark(l)
 		}
 	}
@@ -79,7 +85,7 @@ func (m *Machine) recheck(now limit.Instant) {
 			continue
 		}
 		for _, q := range h.lines {
-			q.blocked = 0
+			q.changed()
 			for len(q.parked) > 0 {
 				q.unpark(q.parked[0].lane)
 			}
@@ -91,7 +97,7 @@ func (m *Machine) recheck(now limit.Instant) {
 // Drain takes no more calls, and refuses those queued that can't start before
 // until.
 func (m *Machine) Drain(now, until limit.Instant, refuse func(*Waiter, limit.Instant)) {
-	m.draining = true
+	m.draining, m.until = true, until
 	for _, b := range m.buckets {
 		for _, l := range b.lanes {
 			for l.n > 0 {

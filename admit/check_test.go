@@ -1,0 +1,106 @@
+package admit
+
+import (
+	"testing"
+
+	"riftrelay/limit"
+)
+
+// checkMachine holds what must be true of a machine between any two calls.
+func checkMachine(t testing.TB, m *Machine, now limit.Instant) {
+	t.Helper()
+	queued, buckets := 0, map[*host]int{}
+	waiting := map[*host]*[2]int{}
+	keyed := map[*host]int{}
+	for id, b := range m.buckets {
+		h := b.host
+		if id != (bucketID{h.name, b.method, b.keyless}) || m.hosts[h.name] != h {
+			t.Fatalf("bucket %v is not where it belongs", id)
+		}
+		buckets[h]++
+		if waiting[h] == nil {
+			waiting[h] = new([2]int)
+		}
+		inBucket, normal := 0, 0
+		for _, l := range b.lanes {
+			checkLane(t, l)
+			c := l.line.class
+			inBucket += l.n
+			waiting[h][index(c.high)] += l.n
+			if !c.high {
+				normal += l.n
+				if !c.keyless {
+					keyed[h] += l.n
+				}
+			}
+		}
+		if b.queued != inBucket || b.normal != normal || b.credit < 0 || b.credit > fairShare || normal == 0 && b.credit > 0 {
+			t.Fatalf("bucket %v: queued %d, want %d; normal %d, want %d; credit %d", id, b.queued, inBucket, b.normal, normal, b.credit)
+		}
+		queued += inBucket
+	}
+	if m.queued != queued {
+		t.Fatalf("queued %d, want %d", m.queued, queued)
+	}
+	for _, h := range m.hosts {
+		w := waiting[h]
+		if w == nil || *w != h.waiting || h.keyed != keyed[h] || h.buckets != buckets[h] {
+			t.Fatalf("host %s: waiting %v, want %v; keyed %d, want %d; buckets %d, want %d", h.name, h.waiting, w, h.keyed, keyed[h], h.buckets, buckets[h])
+		}
+		if h.credit < 0 || h.credit > fairShare || h.keyed == 0 && h.credit > 0 {
+			t.Fatalf("host %s: credit %d", h.name, h.credit)
+		}
+		if (h.pos >= 0) == h.empty() {
+			t.Fatalf("host %s: in the heap %v, empty %v", h.name, h.pos >= 0, h.empty())
+		}
+		if h.pos >= 0 && limit.Instant(h.key) > max(now, h.wakeAt()) {
+			t.Fatalf("host %s sleeps until %d, its lines can go on at %d", h.name, h.key, h.wakeAt())
+		}
+		for _, q := range h.lines {
+			for _, heap := range []*heap{&q.ready, &q.parked, &q.split} {
+				checkHeap(t, *heap)
+				for _, n := range *heap {
+					if n.lane.in != heap || n.lane.line != q || n.lane.n == 0 {
+						t.Fatalf("host %s: a lane is in a heap that isn't its own, or without calls", h.name)
+					}
+				}
+			}
+			for _, n := range q.ready {
+				if n.key != n.lane.served {
+					t.Fatalf("host %s: a ready lane is ordered by %d, served at %d", h.name, n.key, n.lane.served)
+				}
+			}
+		}
+	}
+	checkHeap(t, m.wakes)
+	for i, p := range m.permits {
+		if p.index != i || m.buckets[bucketID{p.bucket.host.name, p.bucket.method, p.bucket.keyless}] != p.bucket {
+			t.Fatalf("permit %d: index %d, or its bucket was dropped", i, p.index)
+		}
+	}
+}
+
+func checkLane(t testing.TB, l *lane) {
+	t.Helper()
+	n := 0
+	var last *Waiter
+	for w := l.head; w != nil; w = w.next {
+		if w.lane != l || w.prev != last {
+			t.Fatal("a lane's list is torn")
+		}
+		last = w
+		n++
+	}
+	if l.tail != last || l.n != n || (n > 0) != (l.in != nil) || (n > 0) != (l.pos >= 0) {
+		t.Fatalf("a lane of %d calls: n %d, in a heap %v, place %d", n, l.n, l.in != nil, l.pos)
+	}
+}
+
+func checkHeap(t testing.TB, h heap) {
+	t.Helper()
+	for i, n := range h {
+		if n.pos != i || i > 0 && h[(i-1)/2].key > n.key {
+			t.Fatalf("heap out of order at %d", i)
+		}
+	}
+}

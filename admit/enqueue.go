@@ -1,0 +1,119 @@
+package admit
+
+import (
+	"time"
+
+	"riftrelay/limit"
+)
+
+// Enqueue admits a call at once if it can go, else lets w wait for it: exactly
+// one of permit, refusal and waiting is the result. Others may have to be let
+// go first: Poll next, and only then Cancel a call that goes now or never.
+func (m *Machine) Enqueue(now limit.Instant, w *Waiter, r Request) (*Permit, Refusal) {
+	if m.draining && (!r.Front || now >= m.until) {
+		return nil, Refusal{Draining, limit.Never}
+	}
+	if m.noKey(r) {
+		return nil, Refusal{NoKey, limit.Never}
+	}
+	b := m.bucket(now, r)
+	if b == nil {
+		return nil, Refusal{QueueFull, now.Add(time.Second)}
+	}
+	l := b.lane(r.class())
+	if p := m.straight(now, l); p != nil {
+		return p, Refusal{}
+	}
+	if r.Deadline > now && !r.Front && (b.queued >= m.cfg.QueueCapacity || m.queued >= m.cfg.QueueTotal) {
+		return nil, Refusal{QueueFull, m.predict(now, l, 1)}
+	}
+	m.join(now, l, w, r.Front)
+	if why := m.hopeless(now, l, r); why.Reason != None {
+		m.leave(l, w)
+		return nil, why
+	}
+	return nil, Refusal{}
+}
+
+// straight admits a call of lane l that needn't queue: nobody waits that could
+// go instead.
+func (m *Machine) straight(now limit.Instant, l *lane) *Permit {
+	b, h := l.bucket, l.bucket.host
+	if l.n > 0 || len(l.line.ready) > 0 || h.pos >= 0 && limit.Instant(h.key) <= now {
+		return nil
+	}
+	high := l.line.class.high
+	policy := m.policy(high)
+	s := m.find(now, l, policy)
+	if s.at > now {
+		return nil
+	}
+	if high {
+		// Those who never queue must not push normal's slot on for ever.
+		if h.owes(l.line.class) || b.owed(s.key) != nil {
+			return nil
+		}
+		pay(l, s.key)
+	}
+	m.turn++
+	l.served = m.turn
+	return m.admit(now, l, s.key, policy)
+}
+
+func (m *Machine) join(now limit.Instant, l *lane, w *Waiter, front bool) {
+	w.since = now
+	if l.n == 0 {
+		l.line.add(l)
+	}
+	if front {
+		l.pushFront(w)
+	} else {
+		l.pushBack(w)
+	}
+	m.queued++
+	l.count(1)
+	m.wake(l.bucket.host, l.bucket.host.wakeAt())
+}
+
+// leave takes a call out of its lane.
+func (m *Machine) leave(l *lane, w *Waiter) {
+	h := l.bucket.host
+	if l.n == 1 {
+		l.line.drop(l)
+	}
+	l.remove(w)
+	m.queued--
+	l.count(-1)
+	if h.empty() {
+		m.wakes.remove(&h.node)
+	}
+}
+
+// hopeless refuses a call of lane l, just queued, that can't start in time.
+func (m *Machine) hopeless(now limit.Instant, l *lane, r Request) Refusal {
+	if r.Deadline == limit.Never && !m.draining {
+		return Refusal{}
+	}
+	k := l.n
+	if r.Front {
+		k = 1
+	}
+	start := m.predict(now, l, k)
+	switch {
+	case start > max(r.Deadline, now):
+		return Refusal{Deadline, start}
+	case m.draining && start >= m.until:
+		return Refusal{Draining, start}
+	}
+	return Refusal{}
+}
+
+// Cancel takes a call out of its queue. It reports false when the call isn't
+// in one: it has been let go.
+func (m *Machine) Cancel(w *Waiter) bool {
+	if w.lane == nil {
+		return false
+	}
+	m.leave(w.lane, w)
+	return true
+}
