@@ -13,6 +13,7 @@ type Scope struct {
 	windows  []*window // by length, shortest first
 	inFlight int
 	known    bool    // Riot's limits have been seen, or it was seen to have none
+	restored bool    // the windows were, so they are worth saving again
 	silent   int     // counted answers without limits while not known
 	toldBy   Instant // when the call was sent whose answer told the limits
 }
