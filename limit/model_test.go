@@ -256,7 +256,7 @@ func TestModel(t *testing.T) {
 		run(*modelSeed)
 		return
 	}
-	for seed := range uint64(400) {
+	for seed := range uint64(300) {
 		run(seed + 1)
 	}
 }
