@@ -141,6 +141,28 @@ func TestR13Kinds(t *testing.T) {
 	}
 }
 
+// An RSO call has no application whose limit it could have hit.
+func TestR13UntypedWithoutKey(t *testing.T) {
+	r := rigWith("20:1", "30:10")
+	r.rso = true
+	l := r.learn(50, r.send(0), Answer{Status: 429, RetryAfter: []string{"3"}})
+	if l.Kind != Untyped || l.Kind.Own() {
+		t.Errorf("kind %d, own %v; want the service's", l.Kind, l.Kind.Own())
+	}
+}
+
+func TestR14ExpiredChargesFillNothing(t *testing.T) {
+	r := rigWith("20:1", "30:10")
+	hung := r.send(0)
+	for i := range 30 {
+		r.send(Instant(i)).Abandon()
+	}
+	now := ms[Instant](60_000)
+	if l := r.learn(now, hung, Answer{Status: 429, Type: "method", Random: 1}); l.Until != now.Add(1250*time.Millisecond) {
+		t.Errorf("stop for %v, want the back-off", l.Until.Sub(now))
+	}
+}
+
 func TestR14Waits(t *testing.T) {
 	for _, c := range []struct {
 		name   string
