@@ -110,3 +110,25 @@ func TestNewWindowIsChargedWithItsCount(t *testing.T) {
 		t.Errorf("next at %v, want a window after the count", time.Duration(at))
 	}
 }
+
+// TestHungCallDoesNotStopItsScope: while others are about, a new window of
+// Riot's is tried by one call alone; one that hangs since before isn't it, and
+// one that hangs itself is waited for only so long.
+func TestHungCallDoesNotStopItsScope(t *testing.T) {
+	r := rigWith("100:10", "1000:1")
+	r.send(0) // hangs
+	r.learn(ms[Instant](5050), r.send(ms[Instant](5000)), counts("80:10"))
+	r.learn(ms[Instant](10_250), r.send(ms[Instant](10_200)), counts("2:10")) // fell: fixed windows
+	now := ms[Instant](20_300)
+	if at := r.next(now); at > now {
+		t.Fatalf("next at %v, for a call that hangs", time.Duration(at))
+	}
+	r.send(now) // tries the window, and hangs too
+	if at := r.next(now); at <= now || at > now.Add(soloPatience) {
+		t.Errorf("next at %v, want within the patience", time.Duration(at))
+	}
+	now = now.Add(soloPatience)
+	if at := r.next(now); at > now.Add(time.Second) {
+		t.Errorf("next at %v after the patience", time.Duration(at))
+	}
+}

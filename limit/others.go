@@ -57,11 +57,16 @@ func (w *window) full(now Instant, underWay bool) (until Instant, full bool) {
 	if !o.fixed {
 		return 0, false
 	}
-	if end := o.since.Add(w.quota.W); now < end {
+	end := o.since.Add(w.quota.W)
+	if now < end {
 		ours := o.count + w.sentTotal - o.seq + w.pending
 		return end, ours+o.reserve(now, w.quota) >= w.quota.N
 	}
-	return Never, underWay
+	// A call that hangs since before tells nothing of the new window, and one
+	// that went for its count is waited for in reason: nobody waits for ever.
+	scout := w.pending > 0 || w.sent.len > 0 && w.sent.at(w.sent.len-1).last() >= end
+	patience := end.Add(soloPatience)
+	return patience, underWay && scout && now < patience
 }
 
 // measure learns from Riot's count on a call of ours that was counted by the

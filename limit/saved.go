@@ -142,7 +142,9 @@ func (g *Gate) save(now Instant) Saved {
 func (g *Gate) Save(now Instant) Saved { return g.save(now) }
 
 // Restore takes over a stop that was saved elapsed ago.
-func (g *Gate) Restore(now Instant, v Saved, elapsed time.Duration) { g.restore(now, v, max(0, elapsed)) }
+func (g *Gate) Restore(now Instant, v Saved, elapsed time.Duration) {
+	g.restore(now, v, max(0, elapsed))
+}
 
 func (g *Gate) restore(now Instant, v Saved, elapsed time.Duration) {
 	g.strikes = v.Strikes
