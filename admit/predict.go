@@ -36,21 +36,23 @@ func (m *Machine) Estimate(now limit.Instant, r Request) Refusal {
 func (m *Machine) predict(now limit.Instant, l *lane, k int) limit.Instant {
 	b, c := l.bucket, l.line.class
 	p := m.policy(c.high)
-	inMethod, inApp := k, k
+	method, app := ahead{of: c, k: k}, ahead{of: c, k: k}
+	alone := m.cfg.Keys <= 1
 	for _, other := range b.lanes {
 		if other != l {
-			inMethod += m.before(other, c, k)
+			method.add(other, alone)
 		}
 	}
 	if !b.keyless {
 		for _, q := range b.host.lines {
 			for _, n := range q.ready {
 				if n.lane != l {
-					inApp += m.before(n.lane, c, k)
+					app.add(n.lane, alone)
 				}
 			}
 		}
 	}
+	inMethod, inApp := method.place(b.credit), app.place(b.host.credit)
 	at := max(now, b.service.Next(now))
 	switch {
 	case b.keyless:
@@ -61,18 +63,32 @@ func (m *Machine) predict(now limit.Instant, l *lane, k int) limit.Instant {
 	return max(at, m.nthOfAll(now, b, inApp, inMethod, p))
 }
 
-// before gives how many calls of another lane go before the k-th of one of
-// class c: all of a higher priority, none of a lower, turn about among equals.
-// Calls that may use other keys don't count, they may not be in the way.
-func (m *Machine) before(other *lane, c class, k int) int {
-	o := other.line.class
+// ahead counts the calls of other lanes that go before the k-th of a lane of
+// class of.
+type ahead struct {
+	of    class
+	k     int
+	equal int // turn about: at most k of each lane
+	high  int // all of them, when of isn't high itself; but see fairShare
+}
+
+// add counts what waits in another lane. Calls that may use other keys don't
+// count, they may not be in the way; alone says that there are no others.
+func (a *ahead) add(other *lane, alone bool) {
+	c := other.line.class
 	switch {
-	case o.keyless != c.keyless || o.pin != c.pin && m.cfg.Keys > 1 || c.high && !o.high:
-		return 0
-	case o.high && !c.high:
-		return other.n
+	case c.keyless != a.of.keyless || c.pin != a.of.pin && !alone || a.of.high && !c.high:
+	case c.high && !a.of.high:
+		a.high += other.n
+	default:
+		a.equal += min(other.n, a.k)
 	}
-	return min(other.n, k)
+}
+
+// place gives which of all calls the k-th is, with what high owes already.
+func (a *ahead) place(credit int) int {
+	n := a.k + a.equal
+	return n + min(a.high, max(0, fairShare*n-credit))
 }
 
 func (m *Machine) nth(now limit.Instant, b *bucket, key, inApp, inMethod int, p limit.Policy) limit.Instant {

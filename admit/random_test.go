@@ -1,0 +1,198 @@
+package admit
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"riftrelay/limit"
+)
+
+// chaos does random things to a machine and keeps account of every call.
+type chaos struct {
+	t       *testing.T
+	r       *rand.Rand
+	m       *Machine
+	now     limit.Instant
+	waiting map[*Waiter]bool
+	permits []*Permit
+	bursts  []float64
+	asked   int // calls that were neither refused nor cancelled
+	let     int
+}
+
+// TestRandomOperations checks, after each of many random steps, that the
+// machine is consistent, that no call waits that could go, and that NextWake
+// is never later than the moment at which one can; and, at the end, that
+// everything is served in a bounded number of wake-ups.
+func TestRandomOperations(t *testing.T) {
+	for seed := range uint64(200) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 3))
+			c := &chaos{t: t, r: r, waiting: map[*Waiter]bool{}, now: limit.Instant(time.Hour), bursts: []float64{0}}
+			if seed%4 == 0 {
+				c.bursts = []float64{0, 0.25, 1}
+			}
+			c.m = New(Config{
+				Keys: 1 + r.IntN(3), Burst: c.bursts[r.IntN(len(c.bursts))], Margin: 150 * time.Millisecond,
+				Assumed: []limit.Quota{{N: 5, W: time.Second}}, QueueCapacity: 20, QueueTotal: 60, Start: c.now.Add(150 * time.Millisecond),
+			})
+			for range 400 {
+				c.step()
+				c.poll()
+			}
+			c.finish()
+		})
+	}
+}
+
+func (c *chaos) pick(from ...string) string { return from[c.r.IntN(len(from))] }
+
+func (c *chaos) step() {
+	switch n := c.r.IntN(20); {
+	case n < 7:
+		c.enqueue()
+	case n < 9 && len(c.permits) > 0:
+		c.m.Sent(c.now, c.permits[c.r.IntN(len(c.permits))])
+	case n < 13 && len(c.permits) > 0:
+		c.answer(c.take())
+	case n == 13 && len(c.permits) > 0:
+		c.m.Release(c.now, c.take())
+	case n == 14:
+		for w := range c.waiting {
+			if !c.m.Cancel(w) || c.m.Cancel(w) {
+				c.t.Fatal("a waiting call can be cancelled, once")
+			}
+			delete(c.waiting, w)
+			c.asked--
+			break
+		}
+	case n == 15 && c.r.IntN(10) == 0:
+		c.m.SetBurst(c.now, c.bursts[c.r.IntN(len(c.bursts))])
+	case n < 18 && c.m.NextWake() < limit.Never:
+		c.now = max(c.now, c.m.NextWake())
+	default:
+		c.now = c.now.Add(time.Duration(c.r.IntN(300)) * time.Millisecond)
+	}
+	checkMachine(c.t, c.m, c.now)
+}
+
+func (c *chaos) enqueue() {
+	r := Request{
+		Host: c.pick("euw1", "na1"), Method: c.pick("/x", "/y", "/z"), High: c.r.IntN(2) == 0, Pin: -1,
+		Deadline: limit.Never, Front: c.r.IntN(10) == 0,
+	}
+	if c.r.IntN(4) == 0 {
+		r.Pin = c.r.IntN(c.m.cfg.Keys)
+	}
+	if c.r.IntN(6) == 0 {
+		r.Keyless, r.Method = true, "/me"
+	}
+	if c.r.IntN(3) == 0 {
+		r.Deadline = c.now.Add(time.Duration(c.r.IntN(3000)) * time.Millisecond)
+	}
+	w := new(Waiter)
+	p, why := c.m.Enqueue(c.now, w, r)
+	switch {
+	case p != nil:
+		c.asked++
+		c.let++
+		c.permits = append(c.permits, p)
+	case why.Reason == None:
+		c.asked++
+		c.waiting[w] = true
+	case why.Start < c.now:
+		c.t.Fatalf("refused for a start in the past: %v", why)
+	}
+}
+
+// take gives a call under way, which ends now.
+func (c *chaos) take() *Permit {
+	i, last := c.r.IntN(len(c.permits)), len(c.permits)-1
+	p := c.permits[i]
+	c.permits[i] = c.permits[last]
+	c.permits = c.permits[:last]
+	return p
+}
+
+func (c *chaos) answer(p *Permit) {
+	a := limit.Answer{
+		Status:   []int{200, 200, 200, 404, 503, 429}[c.r.IntN(6)],
+		AppLimit: c.pick("", "5:1", "10:2", "3:1,20:10", "10:1"), MethodLimit: c.pick("", "3:1", "2:2,10:10"),
+	}
+	if p.Key < 0 {
+		a.AppLimit = ""
+	}
+	if a.Status == 429 {
+		a.Type = c.pick("application", "method", "service", "")
+		a.RetryAfter = []string{c.pick("0", "1")}
+	}
+	c.m.Answer(c.now, p, a)
+}
+
+// poll lets go what can go; then nobody may be left who could.
+func (c *chaos) poll() {
+	c.t.Helper()
+	c.m.Poll(c.now, func(w *Waiter, p *Permit) {
+		if !c.waiting[w] {
+			c.t.Fatal("a call was let go that doesn't wait")
+		}
+		delete(c.waiting, w)
+		c.permits = append(c.permits, p)
+		c.let++
+	})
+	checkMachine(c.t, c.m, c.now)
+	c.check()
+	if c.m.queued != len(c.waiting) || len(c.m.permits) != len(c.permits) || c.let+len(c.waiting) != c.asked {
+		c.t.Fatalf("queued %d of %d, under way %d of %d", c.m.queued, len(c.waiting), len(c.m.permits), len(c.permits))
+	}
+}
+
+// check holds that no lost wake-up keeps a call back. With a burst share the
+// moment that limit gives is the latest, not the earliest: so then a call may
+// be late.
+func (c *chaos) check() {
+	c.t.Helper()
+	if len(c.bursts) > 1 {
+		return
+	}
+	for _, b := range c.m.buckets {
+		for _, l := range b.lanes {
+			if l.n == 0 {
+				continue
+			}
+			s := c.m.find(c.now, l, c.m.policy(l.line.class.high))
+			if s.at <= c.now {
+				c.t.Fatalf("%s%s could go now and still waits", b.host.name, b.method)
+			}
+			if wake := c.m.NextWake(); wake > s.at {
+				c.t.Fatalf("%s%s could go at %d, the next wake is at %d", b.host.name, b.method, s.at, wake)
+			}
+		}
+	}
+}
+
+// finish answers everything well until nobody waits.
+func (c *chaos) finish() {
+	for wakes := 0; len(c.waiting)+len(c.permits) > 0; wakes++ {
+		if wakes > 1000 {
+			c.t.Fatalf("%d still wait, %d are under way", len(c.waiting), len(c.permits))
+		}
+		if len(c.permits) > 0 {
+			p := c.take()
+			a := limit.Answer{Status: 200, AppLimit: "100:1", MethodLimit: "100:1"}
+			if p.Key < 0 {
+				a.AppLimit = ""
+			}
+			c.m.Answer(c.now, p, a)
+		} else {
+			next := c.m.NextWake()
+			if next == limit.Never || next <= c.now {
+				c.t.Fatalf("%d wait, nothing is under way, and the next wake is at %d", len(c.waiting), next)
+			}
+			c.now = next
+		}
+		c.poll()
+	}
+}
