@@ -112,7 +112,7 @@ func restore(r *ring, list []SavedCharge, saved, most Instant, w *window) {
 
 // Valid reports whether v can have come from Save.
 func (v Saved) Valid() bool {
-	if v.Stop < 0 || v.Stop > MaxRetryAfter+time.Minute || int(v.Cause) >= len(kindNames) || v.Strikes < 0 || len(v.Windows) > maxQuotas {
+	if v.Stop < 0 || v.Stop > maxSeconds*time.Second || int(v.Cause) >= len(kindNames) || v.Strikes < 0 || len(v.Windows) > maxQuotas {
 		return false
 	}
 	for i, w := range v.Windows {

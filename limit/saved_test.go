@@ -138,7 +138,7 @@ func TestSavedValid(t *testing.T) {
 		"order":         func(v *Saved) { v.Windows[0].Own[1].Age = 2 * time.Second },
 		"negative":      func(v *Saved) { v.Windows[0].Own[0].N = -1 },
 		"far future":    func(v *Saved) { v.Windows[0].Own[1].Age = -time.Hour },
-		"endless stop":  func(v *Saved) { v.Stop = time.Hour },
+		"endless stop":  func(v *Saved) { v.Stop = 1000 * time.Hour },
 		"negative stop": func(v *Saved) { v.Stop = -1 },
 		"cause":         func(v *Saved) { v.Cause = 99 },
 		"strikes":       func(v *Saved) { v.Strikes = -1 },
