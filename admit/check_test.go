@@ -56,7 +56,14 @@ func checkMachine(t testing.TB, m *Machine, now limit.Instant) {
 		if h.pos >= 0 && limit.Instant(h.key) > max(now, h.wakeAt()) {
 			t.Fatalf("host %s sleeps until %d, its lines can go on at %d", h.name, h.key, h.wakeAt())
 		}
+		busy := 0
 		for _, q := range h.lines {
+			if n := len(q.ready) + len(q.parked) + len(q.split); n != q.lanes || n > 0 && h.busy[q.pos] != q {
+				t.Fatalf("host %s: a line of %d lanes, want %d, place %d", h.name, q.lanes, n, q.pos)
+			}
+			if q.lanes > 0 {
+				busy++
+			}
 			for _, heap := range []*heap{&q.ready, &q.parked, &q.split} {
 				checkHeap(t, *heap)
 				for _, n := range *heap {
@@ -70,6 +77,9 @@ func checkMachine(t testing.TB, m *Machine, now limit.Instant) {
 					t.Fatalf("host %s: a ready lane is ordered by %d, served at %d", h.name, n.key, n.lane.served)
 				}
 			}
+		}
+		if busy != len(h.busy) {
+			t.Fatalf("host %s: %d lines are busy, want %d", h.name, len(h.busy), busy)
 		}
 	}
 	checkHeap(t, m.wakes)
@@ -103,4 +113,25 @@ func checkHeap(t testing.TB, h heap) {
 			t.Fatalf("heap out of order at %d", i)
 		}
 	}
+}
+
+// earliest gives the moment at which a call of lane l can go on any key, asked
+// the long way round.
+func earliest(m *Machine, now limit.Instant, l *lane) limit.Instant {
+	b, p := l.bucket, policyOf(m, l)
+	if b.keyless {
+		return max(b.service.Next(now), m.method(b, 0).Next(now, p))
+	}
+	at := limit.Never
+	for key := range m.cfg.Keys {
+		if pin := l.line.class.pin; pin < 0 || int(pin) == key {
+			at = min(at, max(b.service.Next(now), m.app(b.host, key).Next(now, p), m.method(b, key).Next(now, p)))
+		}
+	}
+	return at
+}
+
+// policyOf gives the policy of a lane's calls, for a margin that stays.
+func policyOf(m *Machine, l *lane) limit.Policy {
+	return limit.Policy{Burst: m.cfg.Burst, Unpaced: l.line.class.high, Margin: m.cfg.Margin}
 }

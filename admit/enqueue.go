@@ -64,6 +64,7 @@ func (m *Machine) join(now limit.Instant, l *lane, w *Waiter, front bool) {
 	w.since = now
 	if l.n == 0 {
 		l.line.add(l)
+		l.bucket.host.enter(l.line)
 	}
 	if front {
 		l.pushFront(w)
@@ -80,6 +81,7 @@ func (m *Machine) leave(l *lane, w *Waiter) {
 	h := l.bucket.host
 	if l.n == 1 {
 		l.line.drop(l)
+		h.exit(l.line)
 	}
 	l.remove(w)
 	m.queued--

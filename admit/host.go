@@ -10,10 +10,11 @@ type host struct {
 	apps    []*limit.Scope // by key, made when first used
 	buckets int
 	lines   []*line
-	waiting [2]int // calls by priority: normal, high
-	keyed   int    // of the normal ones, those that need the application's budget
-	turn    int    // key that is tried first: ties go round robin
-	credit  int    // grants that high had while keyed ones waited; at fairShare normal goes
+	busy    []*line // of lines, those with calls
+	waiting [2]int  // calls by priority: normal, high
+	keyed   int     // of the normal ones, those that need the application's budget
+	turn    int     // key that is tried first: ties go round robin
+	credit  int     // grants that high had while keyed ones waited; at fairShare normal goes
 }
 
 // fairShare is how many grants high has for each one of normal's, while both
@@ -31,12 +32,30 @@ func (h *host) line(c class) *line {
 	return q
 }
 
+// enter has a line of which a lane has got calls looked at.
+func (h *host) enter(q *line) {
+	if q.lanes++; q.lanes == 1 {
+		q.pos = len(h.busy)
+		h.busy = append(h.busy, q)
+	}
+}
+
+// exit has a line looked at no more when no lane of it has calls.
+func (h *host) exit(q *line) {
+	if q.lanes--; q.lanes > 0 {
+		return
+	}
+	last := h.busy[len(h.busy)-1]
+	h.busy[q.pos], last.pos = last, q.pos
+	h.busy = h.busy[:len(h.busy)-1]
+}
+
 func (h *host) empty() bool { return h.waiting[0]+h.waiting[1] == 0 }
 
 // wakeAt gives when any of its lines is to be looked at again.
 func (h *host) wakeAt() limit.Instant {
 	at := limit.Never
-	for _, q := range h.lines {
+	for _, q := range h.busy {
 		at = min(at, q.wake())
 	}
 	return at
@@ -46,7 +65,7 @@ func (h *host) wakeAt() limit.Instant {
 // the ready lane that was served longest ago.
 func (h *host) longestUnserved(now limit.Instant, high bool) *lane {
 	var best *lane
-	for _, q := range h.lines {
+	for _, q := range h.busy {
 		if q.class.high != high || len(q.ready) == 0 || q.blocked > now {
 			continue
 		}

@@ -6,6 +6,8 @@ import "riftrelay/limit"
 // A lane with calls is in exactly one of its heaps.
 type line struct {
 	class   class
+	lanes   int           // those with calls
+	pos     int           // in host.busy, while there are any
 	ready   heap          // lanes that may be tried, served longest ago first
 	parked  heap          // lanes whose method has no room on any key, by when it will
 	split   heap          // lanes with room for the method on one key, for the application on another, by when one has both

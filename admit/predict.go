@@ -44,7 +44,7 @@ func (m *Machine) predict(now limit.Instant, l *lane, k int) limit.Instant {
 		}
 	}
 	if !b.keyless {
-		for _, q := range b.host.lines {
+		for _, q := range b.host.busy {
 			for _, n := range q.ready {
 				if n.lane != l {
 					app.add(n.lane, alone)
@@ -95,33 +95,35 @@ func (m *Machine) nth(now limit.Instant, b *bucket, key, inApp, inMethod int, p 
 	return max(m.app(b.host, key).Nth(now, inApp, p), m.method(b, key).Nth(now, inMethod, p))
 }
 
-// nthOfAll is nth where the calls go to whichever key is first. If only n keys
-// take part, one of them gets at least the n-th part of the calls: so none
-// comes before the quickest with an n-th part, nor before the first of the
-// last of them to join. Of all n the earliest counts. With many keys only the
-// part of all is looked at.
+// nthOfAll is nth where the calls go to whichever key is first. One of n keys
+// gets at least the n-th part of the calls: so none comes before the quickest
+// with an n-th part. That holds for all keys, and where some of them don't
+// take part at all, for the rest.
 func (m *Machine) nthOfAll(now limit.Instant, b *bucket, inApp, inMethod int, p limit.Policy) limit.Instant {
 	keys := m.cfg.Keys
 	quickest := func(n int) limit.Instant {
 		at := limit.Never
 		for key := range keys {
-			at = min(at, m.nth(now, b, key, (inApp+n-1)/n, (inMethod+n-1)/n, p))
+			if t := m.app(b.host, key).Nth(now, (inApp+n-1)/n, p); t < at {
+				at = min(at, max(t, m.method(b, key).Nth(now, (inMethod+n-1)/n, p)))
+			}
 		}
 		return at
 	}
-	const few = 4
+	const few = 4 // with more keys a few that are stopped make little difference
+	all := quickest(keys)
 	if keys == 1 || keys > few {
-		return quickest(keys)
+		return all
 	}
 	var buf [few]limit.Instant
-	joins := buf[:0]
+	joins := buf[:0] // when each key could take part
 	for key := range keys {
 		joins = append(joins, m.nth(now, b, key, 1, 1, p))
 	}
 	slices.Sort(joins)
-	best := limit.Never
-	for n := 1; n <= keys; n++ {
-		best = min(best, max(joins[n-1], quickest(n)))
+	best := max(all, joins[keys-1])
+	for n := keys - 1; n > 0 && joins[n] > all; n-- { // without those that join later
+		best = min(best, max(quickest(n), joins[n-1]))
 	}
 	return best
 }

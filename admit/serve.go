@@ -4,7 +4,7 @@ import "riftrelay/limit"
 
 // next lets the next call of a host go; nil when none can.
 func (m *Machine) next(now limit.Instant, h *host) (*Waiter, *Permit) {
-	for _, q := range h.lines {
+	for _, q := range h.busy {
 		q.wakeUp(now)
 	}
 	if h.credit >= fairShare && h.keyed > 0 {
@@ -29,7 +29,7 @@ func (m *Machine) owed(now limit.Instant, h *host) (*Waiter, *Permit) {
 	policy := m.policy(true)
 	var best *lane
 	var key int
-	for _, q := range h.lines {
+	for _, q := range h.busy {
 		if q.class.high || q.class.keyless {
 			continue
 		}
@@ -113,18 +113,18 @@ func (m *Machine) admit(now limit.Instant, l *lane, key int, policy limit.Policy
 	return p
 }
 
-// slot is where a call of a lane can go earliest. A method that is exhausted
-// on key 0 until 9s, with room on key 1 whose application is full until 3s,
-// has {key: 1, at: 3s, app: now, method: now}: room of either kind, but of
-// both not before 3s.
+// slot is where a call of a lane can go. A method that is exhausted on key 0
+// until 9s, with room on key 1 whose application is full until 3s, has {key: 1,
+// at: 3s, app: now, method: now}: room of either kind, but of both not before
+// 3s.
 type slot struct {
-	key    int           // -1 for a keyless call
-	at     limit.Instant // now if at once
+	key    int           // -1 for a keyless call; only if at is now
+	at     limit.Instant // now if at once, else not before
 	app    limit.Instant // when any of the application's budgets has room, whatever the method's
-	method limit.Instant // when any of the method's has, whatever the application's
+	method limit.Instant // when any of the method's has, whatever the application's; only if app is now
 }
 
-// find gives the slot of lane l; ties among keys go round robin.
+// find gives the slot of lane l; of several keys the first in turn.
 func (m *Machine) find(now limit.Instant, l *lane, p limit.Policy) slot {
 	b := l.bucket
 	service := b.service.Next(now)
@@ -136,20 +136,25 @@ func (m *Machine) find(now limit.Instant, l *lane, p limit.Policy) slot {
 		app, method := m.app(b.host, pin).Next(now, p), max(service, m.method(b, pin).Next(now, p))
 		return slot{key: pin, at: max(app, method), app: app, method: method}
 	}
-	best := slot{key: -1, at: limit.Never, app: limit.Never, method: limit.Never}
-	k := b.host.turn
+	s := slot{key: -1, at: limit.Never, app: limit.Never, method: limit.Never}
+	key := b.host.turn
 	for range m.cfg.Keys {
-		app, method := m.app(b.host, k).Next(now, p), max(service, m.method(b, k).Next(now, p))
-		if at := max(app, method); best.key < 0 || at < best.at {
-			best.key, best.at = k, at
+		app := m.app(b.host, key).Next(now, p)
+		s.app = min(s.app, app)
+		if app <= now && max(service, m.method(b, key).Next(now, p)) <= now {
+			return slot{key: key, at: now, app: now, method: now}
 		}
-		best.app, best.method = min(best.app, app), min(best.method, method)
-		if best.at <= now {
-			break
-		}
-		if k++; k == m.cfg.Keys {
-			k = 0
+		if key++; key == m.cfg.Keys {
+			key = 0
 		}
 	}
-	return best
+	if s.app > now {
+		s.at = s.app
+		return s // with so many keys it matters not to ask all methods
+	}
+	for key := range m.cfg.Keys {
+		app, method := m.app(b.host, key).Next(now, p), max(service, m.method(b, key).Next(now, p))
+		s.at, s.method = min(s.at, max(app, method)), min(s.method, method)
+	}
+	return s
 }

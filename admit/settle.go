@@ -39,7 +39,7 @@ func (m *Machine) Release(now limit.Instant, p *Permit) {
 
 // maxSpare bounds the permits kept for later use: a burst leaves no memory
 // behind.
-const maxSpare = 1024
+const maxSpare = 8192
 
 func (m *Machine) finish(now limit.Instant, p *Permit) {
 	b, last := p.bucket, len(m.permits)-1
@@ -61,7 +61,7 @@ func (m *Machine) changed(now limit.Instant, b *bucket) {
 	if h.empty() {
 		return
 	}
-	for _, q := range h.lines {
+	for _, q := range h.busy {
 		q.changed()
 	}
 	for _, l := range b.lanes {
@@ -84,7 +84,7 @@ func (m *Machine) recheck(now limit.Instant) {
 		if h.empty() {
 			continue
 		}
-		for _, q := range h.lines {
+		for _, q := range h.busy {
 			q.changed()
 			for len(q.parked) > 0 {
 				q.unpark(q.parked[0].lane)

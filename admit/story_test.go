@@ -19,7 +19,7 @@ func (s *story) why(w *Waiter) string {
 		}
 		return fmt.Sprintf("%d before it", n)
 	}
-	at := s.m.find(s.now, l, s.m.policy(l.line.class.high))
+	at := s.m.find(s.now, l, policyOf(s.m, l))
 	switch {
 	case at.app > s.now:
 		return "the application has no room before " + clock(at.app)
