@@ -1,0 +1,115 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"riftrelay"
+)
+
+// health answers those who ask whether to restart us (/healthz) and whether to
+// send us calls (/readyz).
+type health struct {
+	draining atomic.Bool
+	state    func() riftrelay.Snapshot
+
+	mu     sync.Mutex
+	at     time.Time // of usable
+	usable bool      // there is a key to send with
+}
+
+// freshness is for how long an answer about keys holds: a snapshot of many
+// limits is no small thing, and anybody may ask.
+const freshness = time.Second
+
+func (h *health) hasKey() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if now := time.Now(); now.Sub(h.at) >= freshness {
+		h.usable = slices.ContainsFunc(h.state().Keys, func(k riftrelay.KeyState) bool { return k.Usable })
+		h.at = now
+	}
+	return h.usable
+}
+
+// alive says that the process is up, whatever else is the matter.
+func (h *health) alive(w http.ResponseWriter, r *http.Request) {
+	if readOnly(w, r) {
+		writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+	}
+}
+
+// ready says whether calls are welcome, and if not, why.
+func (h *health) ready(w http.ResponseWriter, r *http.Request) {
+	if !readOnly(w, r) {
+		return
+	}
+	reasons := []string{}
+	if h.draining.Load() {
+		reasons = append(reasons, "draining")
+	}
+	if !h.hasKey() {
+		reasons = append(reasons, "no usable key")
+	}
+	status := http.StatusOK
+	if len(reasons) > 0 {
+		status = http.StatusServiceUnavailable
+	}
+	writeJSON(w, status, struct {
+		Ready   bool     `json:"ready"`
+		Reasons []string `json:"reasons"`
+	}{len(reasons) == 0, reasons})
+}
+
+func readOnly(w http.ResponseWriter, r *http.Request) bool {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return true
+	}
+	w.Header().Set("Allow", "GET, HEAD")
+	http.Error(w, "GET or HEAD only", http.StatusMethodNotAllowed)
+	return false
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	w.Header().Set("Content-Type", "application/json;charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Riftrelay-Source", "relay")
+	w.WriteHeader(status)
+	w.Write(append(text, '\n'))
+}
+
+// healthcheck asks a running relay for its health. Its error says what was
+// wrong.
+func healthcheck(ctx context.Context, url string, out io.Writer) error {
+	const patience = 3 * time.Second // as the image's HEALTHCHECK
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return fmt.Errorf("unhealthy: %w", err)
+	}
+	// Not http.DefaultClient: that one would go through a proxy of the
+	// environment.
+	t := &http.Transport{DisableKeepAlives: true}
+	resp, err := t.RoundTrip(req)
+	if err != nil {
+		return fmt.Errorf("unhealthy: %s: %w", url, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("unhealthy: %s answers %s", url, resp.Status)
+	}
+	_, err = fmt.Fprintf(out, "healthy: %s\n", url)
+	return err
+}

@@ -1,0 +1,252 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"riftrelay/internal/config"
+)
+
+// crowd knows who is being served.
+type crowd struct {
+	calls       atomic.Int64   // requests whose handler hasn't returned
+	connections sync.WaitGroup // those that are open
+}
+
+func newServer(setting, address string, h http.Handler, log *slog.Logger) *server {
+	c := &crowd{}
+	return &server{setting: setting, address: address, crowd: c, http: &http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			c.calls.Add(1)
+			defer c.calls.Add(-1)
+			h.ServeHTTP(w, r)
+		}),
+		ConnState: func(_ net.Conn, state http.ConnState) {
+			switch state {
+			case http.StateNew:
+				c.connections.Add(1)
+			case http.StateClosed, http.StateHijacked:
+				c.connections.Done()
+			case http.StateActive, http.StateIdle:
+			}
+		},
+		// No bound on reading or writing a body: calls wait in queues, and
+		// bodies stream.
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    32 << 10,
+		ErrorLog:          serverLog(log, setting),
+	}}
+}
+
+// servers lists them in the order in which they end: the admin listener last,
+// because it tells how the end goes.
+func (r *relay) servers() []*server {
+	if r.admin == nil {
+		return []*server{r.front}
+	}
+	return []*server{r.front, r.admin}
+}
+
+// listen opens the ports. The error says which setting names a port that can't
+// be had; nothing is open then.
+func (r *relay) listen(ctx context.Context) error {
+	var problems []error
+	for _, s := range r.servers() {
+		var lc net.ListenConfig
+		l, err := lc.Listen(ctx, "tcp", s.address)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: can't listen on %s: %w; allowed: an address of this machine that is free", s.setting, s.address, cause(err)))
+			continue
+		}
+		s.listener = l
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	r.abandon()
+	return errors.Join(problems...)
+}
+
+// cause leaves out what the message says already.
+func cause(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op.Err
+	}
+	return err
+}
+
+// abandon closes what was opened, when nothing has been served.
+func (r *relay) abandon() {
+	for _, s := range r.servers() {
+		if s.listener != nil {
+			s.listener.Close()
+		}
+	}
+	_ = r.limiter.Close() // never fails
+}
+
+// serve serves until a signal or ctx asks it to stop, or a listener fails. It
+// returns when all that it began has ended.
+func (r *relay) serve(ctx context.Context, signals <-chan os.Signal) error {
+	r.announce()
+	g, ctx := errgroup.WithContext(ctx)
+	for _, s := range r.servers() {
+		g.Go(func() error {
+			if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+				return fmt.Errorf("%s: %s failed: %w", s.setting, s.address, err)
+			}
+			return nil
+		})
+	}
+	g.Go(func() error {
+		why := "failure or caller"
+		select {
+		case sig := <-signals:
+			why = sig.String()
+		case <-ctx.Done():
+		}
+		r.log.Info("stopping", "why", why, "queued", r.limiter.Snapshot().Queued, "within", r.settings.ShutdownTimeout.String())
+		return r.stop(signals)
+	})
+	err := g.Wait()
+	if left := r.rest(); left > 0 {
+		r.log.Warn("connections outlived the stop", "count", left)
+	}
+	r.log.Info("stopped")
+	return err
+}
+
+// stop lets those finish who can finish in time, and refuses the rest. A
+// further signal ends it now.
+func (r *relay) stop(signals <-chan os.Signal) error {
+	grace := r.settings.ShutdownTimeout
+	bound := max(grace, time.Second)        // refusals have to reach their callers too
+	grace -= min(grace/4, time.Second)      // a call that starts in the last moment needs time for its answer
+	closing := func() { r.limiter.Close() } // never fails
+	r.health.draining.Store(true)
+	r.limiter.Drain(grace)
+	// What seemed to fit may not have: the first answer of all can bring lower
+	// limits than were assumed.
+	defer time.AfterFunc(grace, closing).Stop()
+
+	ctx, cancel := context.WithTimeout(context.Background(), bound)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		r.front.quiet(ctx)
+		done <- r.front.http.Shutdown(ctx)
+	}()
+	var err error
+	select {
+	case err = <-done:
+	case <-signals:
+		cancel()
+		<-done
+		err = errInsisted
+	}
+	cut := r.front.calls.Load()
+	closing()
+	for _, s := range r.servers() {
+		_ = s.http.Close() // of closing a listener that is closed already
+	}
+	switch {
+	case errors.Is(err, errInsisted):
+		r.log.Warn("told twice to stop", "cut", cut)
+		return err
+	case cut > 0:
+		return fmt.Errorf("SHUTDOWN_TIMEOUT: %d calls were cut off after %v", cut, bound)
+	}
+	return nil
+}
+
+// quiet waits until nobody is being served. Until then the port stays open, so
+// that load balancers see /readyz and new callers a 503 instead of nothing.
+func (s *server) quiet(ctx context.Context) {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for s.calls.Load() > 0 {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// rest waits until the connections are gone, which they are as soon as their
+// handlers notice. It gives the number of handlers that don't.
+func (r *relay) rest() int64 {
+	defer r.base.CloseIdleConnections()
+	gone := make(chan struct{})
+	go func() {
+		for _, s := range r.servers() {
+			s.connections.Wait()
+		}
+		close(gone)
+	}()
+	select {
+	case <-gone:
+		return 0
+	case <-time.After(time.Second):
+		return r.front.calls.Load()
+	}
+}
+
+// announce says in one line what runs, and in others what to think about.
+func (r *relay) announce() {
+	admin := "off"
+	if r.admin != nil {
+		admin = r.admin.listener.Addr().String()
+	}
+	keys := r.settings.Keys()
+	r.log.Info("riftrelay serves", "relay", r.front.listener.Addr().String(), "admin", admin,
+		"keys", len(keys), "names", keyNames(r.settings), "pacing", pacingName(r.settings.Pacing),
+		"upstream", r.settings.UpstreamURL, "version", config.BuildVersion())
+	if beyondLoopback(r.front.listener) {
+		r.log.Warn("whoever reaches the relay's port can use the keys: keep it on a trusted network", "listen", r.front.listener.Addr().String())
+	}
+	if r.admin != nil && beyondLoopback(r.admin.listener) {
+		r.log.Warn("whoever reaches the admin port can read metrics and profiles", "listen", admin)
+	}
+}
+
+func keyNames(s *config.Settings) string {
+	const most = 10
+	var names []string
+	for i, k := range s.Keys() {
+		if i == most {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, k.Name)
+	}
+	return strings.Join(names, ",")
+}
+
+func pacingName(b float64) string {
+	switch b {
+	case 0:
+		return "spread"
+	case 1:
+		return "burst"
+	}
+	return fmt.Sprint(b)
+}
+
+func beyondLoopback(l net.Listener) bool {
+	a, ok := l.Addr().(*net.TCPAddr)
+	return ok && !a.IP.IsLoopback()
+}

@@ -1,0 +1,81 @@
+package daemon
+
+import (
+	"bytes"
+	"io"
+	"log"
+	"log/slog"
+	"regexp"
+	"time"
+
+	"github.com/lmittmann/tint"
+
+	"riftrelay"
+	"riftrelay/internal/config"
+)
+
+// newLogger makes the log that the settings ask for: JSON for machines, text
+// for people, colours on a terminal.
+func newLogger(w io.Writer, s *config.Settings, noColor bool) *slog.Logger {
+	_, onTerminal := terminal(w)
+	guarded := &keyGuard{w: w, keys: s.Keys()}
+	if s.LogFormat == "json" || s.LogFormat == "auto" && !onTerminal {
+		return slog.New(slog.NewJSONHandler(guarded, &slog.HandlerOptions{Level: s.LogLevel}))
+	}
+	return slog.New(tint.NewHandler(guarded, &tint.Options{
+		Level: s.LogLevel, TimeFormat: time.TimeOnly, NoColor: noColor || !onTerminal,
+	}))
+}
+
+// keyGuard takes keys out of whatever is logged. No part of the relay logs
+// one; this is for the text of an error that nobody thought of.
+type keyGuard struct {
+	w    io.Writer
+	keys []riftrelay.Key
+}
+
+// leastKey is the length from which on a text can be no word of a log by
+// chance. Riot's keys have 42 characters.
+const leastKey = 16
+
+// Write takes a whole line, as the handlers of slog write.
+func (g *keyGuard) Write(line []byte) (int, error) {
+	safe := line
+	if keyForm.Match(safe) {
+		safe = keyForm.ReplaceAll(safe, []byte(hidden))
+	}
+	for _, k := range g.keys {
+		if len(k.Value) >= leastKey && bytes.Contains(safe, []byte(k.Value)) {
+			safe = bytes.ReplaceAll(safe, []byte(k.Value), []byte(hidden))
+		}
+	}
+	if _, err := g.w.Write(safe); err != nil {
+		return 0, err
+	}
+	return len(line), nil
+}
+
+const hidden = "(hidden key)"
+
+var keyForm = regexp.MustCompile(`(?i)RGAPI-[0-9a-z_-]+`)
+
+func hideKeys(s string) string { return keyForm.ReplaceAllLiteralString(s, hidden) }
+
+// serverLog turns what net/http has to say into lines of our log: mostly
+// clients that leave in the middle, but also panics of handlers.
+func serverLog(l *slog.Logger, server string) *log.Logger {
+	return log.New(&serverWriter{l.With("server", server)}, "", 0)
+}
+
+type serverWriter struct{ log *slog.Logger }
+
+// Write takes one message.
+func (w *serverWriter) Write(text []byte) (int, error) {
+	message := string(bytes.TrimSpace(text))
+	if bytes.Contains(text, []byte("panic serving")) {
+		w.log.Error("handler panicked, its connection was closed", "error", message)
+	} else {
+		w.log.Warn("connection trouble", "error", message)
+	}
+	return len(text), nil
+}

@@ -1,0 +1,134 @@
+// Package daemon is the program around the library: it puts the parts of the
+// relay together and leads them from start to stop.
+//
+//   - main.go: the commands.
+//   - relay.go: assembly, the one place that knows all parts.
+//   - life.go: listen, serve, drain, stop.
+//   - health.go, admin.go, log.go: what operators see.
+//   - sim.go: the simulated edge on a port of its own.
+//   - demo.go, load.go, tally.go: the relay in front of a simulated edge, a load
+//     for it, and what became of it; view.go, screen.go draw that.
+//
+// Nothing here decides about a call: that is the library's business.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"golang.org/x/term"
+
+	"riftrelay/internal/config"
+)
+
+// Process is what the program sees of the world around it.
+type Process struct {
+	Args           []string         // without the program's name
+	Env            config.Env       // variables and files; what it says of the terminal is found out here
+	Stdout, Stderr io.Writer        // a terminal if they are an *os.File that is one
+	Signals        <-chan os.Signal // each asks to stop; the second one insists. Nil = none comes
+}
+
+// ThisProcess is the process that we are.
+func ThisProcess() Process {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	return Process{Args: os.Args[1:], Env: config.Env{Lookup: os.LookupEnv, ReadFile: os.ReadFile}, Stdout: os.Stdout, Stderr: os.Stderr, Signals: signals}
+}
+
+// Exit statuses. There is no 2: to Docker's HEALTHCHECK it is reserved.
+const (
+	exitOK      = 0
+	exitFailed  = 1
+	exitInsists = 130 // as a shell says of a program that Ctrl-C ended
+)
+
+// errInsisted is the end by a second signal.
+var errInsisted = errors.New("told twice to stop: calls under way were cut off")
+
+// Main runs one command and gives the exit status. It ends on its own, by
+// p.Signals, or by ctx, which asks as a first signal does.
+func Main(ctx context.Context, p Process) int {
+	p.Env.Width, p.Env.Color = terminal(p.Stdout)
+	in, err := config.Parse(p.Args, p.Env)
+	if err == nil {
+		err = p.run(ctx, in)
+	}
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errInsisted):
+		return exitInsists
+	}
+	for line := range strings.Lines(err.Error()) {
+		fmt.Fprintf(p.Stderr, "riftrelay: %s\n", hideKeys(strings.TrimRight(line, "\n")))
+	}
+	return exitFailed
+}
+
+func (p Process) run(ctx context.Context, in *config.Invocation) error {
+	switch in.Command {
+	case config.Serve:
+		return p.serve(ctx, in)
+	case config.Demo:
+		return p.demo(ctx, in.Demo)
+	case config.Sim:
+		return p.sim(ctx, in.Sim)
+	case config.Healthcheck:
+		return healthcheck(ctx, in.Settings.HealthURL(), p.Stdout)
+	case config.Validate:
+		for _, w := range in.Warnings {
+			fmt.Fprintf(p.Stderr, "riftrelay: %s\n", w)
+		}
+		_, err := io.WriteString(p.Stdout, in.Settings.Describe())
+		return err
+	case config.Help, config.Version:
+		_, err := io.WriteString(p.Stdout, in.Text)
+		return err
+	}
+	panic("BUG: nobody knows the command " + string(in.Command))
+}
+
+func (p Process) serve(ctx context.Context, in *config.Invocation) error {
+	log := newLogger(p.Stderr, in.Settings, p.noColor())
+	for _, w := range in.Warnings {
+		log.Warn(w)
+	}
+	r, err := assemble(in.Settings, log, nil)
+	if err != nil {
+		return err
+	}
+	if err := r.listen(ctx); err != nil {
+		return err
+	}
+	return r.serve(ctx, p.Signals)
+}
+
+// noColor is the wish of https://no-color.org.
+func (p Process) noColor() bool {
+	lookup := p.Env.Lookup
+	if lookup == nil {
+		lookup = os.LookupEnv
+	}
+	value, _ := lookup("NO_COLOR")
+	return value != ""
+}
+
+// terminal gives the width of the terminal that w is, 0 if it is none.
+func terminal(w io.Writer) (width int, is bool) {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0, false
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0, true
+	}
+	return width, true
+}

@@ -1,0 +1,95 @@
+package daemon
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+
+	"riftrelay"
+	"riftrelay/internal/config"
+	"riftrelay/internal/metrics"
+	"riftrelay/internal/proxy"
+)
+
+// relay is all that serves.
+type relay struct {
+	settings *config.Settings
+	log      *slog.Logger
+	limiter  *riftrelay.Limiter
+	base     *http.Transport
+	health   *health
+	front    *server
+	admin    *server // nil = none
+}
+
+// server is one listener and what serves it.
+type server struct {
+	setting string // that names its address
+	address string
+	http    *http.Server
+	*crowd
+	listener net.Listener // nil until it listens
+}
+
+// assemble puts the parts together. Nothing runs yet. also, if not nil, hears
+// what the metrics hear.
+func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks) (*relay, error) {
+	version := config.BuildVersion()
+	meters := metrics.New(metrics.Options{Version: version, Hosts: s.Table.Hosts()})
+
+	limits := s.Limiter()
+	limits.Hooks = meters
+	if also != nil {
+		limits.Hooks = both{meters, also}
+	}
+	limiter, err := riftrelay.New(limits)
+	if err != nil {
+		return nil, err
+	}
+	meters.Watch(limiter.Snapshot)
+
+	base := riftrelay.NewBase(riftrelay.BaseOptions{Proxy: s.UpstreamProxy, RootCAs: s.UpstreamCAs, DisableHTTP2: !s.UpstreamHTTP2})
+	pipeline := &riftrelay.Transport{Limiter: limiter, Base: base, Upstream: s.UpstreamURL, Timeout: s.UpstreamTimeout}
+
+	health := &health{state: limiter.Snapshot}
+	local := map[string]http.Handler{
+		"/healthz": http.HandlerFunc(health.alive),
+		"/readyz":  http.HandlerFunc(health.ready),
+	}
+	if s.MetricsOnRelay {
+		local["/metrics"] = meters.Handler()
+	}
+	keys := len(s.Keys())
+	handler, err := proxy.New(proxy.Options{
+		Transport: pipeline, Table: s.Table, Keys: func() int { return keys },
+		Version: version, AdminAddr: s.Admin, Local: local, Observer: meters, Logger: log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("relay: %w", err)
+	}
+
+	r := &relay{settings: s, log: log, limiter: limiter, base: base, health: health}
+	r.front = newServer("LISTEN_ADDR and PORT", s.Listen, handler, log)
+	if s.Admin != "" {
+		var scrape http.Handler
+		if s.EnableMetrics {
+			scrape = meters.Handler()
+		}
+		r.admin = newServer("ADMIN_ADDR", s.Admin, newAdmin(s, health, scrape), log)
+	}
+	return r, nil
+}
+
+// both tells two listeners.
+type both [2]riftrelay.Hooks
+
+func (b both) Admission(e riftrelay.AdmissionEvent) {
+	b[0].Admission(e)
+	b[1].Admission(e)
+}
+
+func (b both) Answer(e riftrelay.AnswerEvent) {
+	b[0].Answer(e)
+	b[1].Answer(e)
+}
