@@ -99,3 +99,30 @@ func TestOneNameWithAndWithoutKey(t *testing.T) {
 		t.Fatalf("with one: %+v", p)
 	}
 }
+
+// TestMethodsDebtGoesRound has two lanes of normal priority wait for a method:
+// of those that can use the key, the one served longest ago is owed.
+func TestMethodsDebtGoesRound(t *testing.T) {
+	m := known(t, Config{Keys: 2}, "1000:1", "1:10")
+	lanes := map[int]*lane{}
+	for _, pin := range []int{0, 1, -1, 0, 1} {
+		w := new(Waiter)
+		m.Enqueue(hour, w, Request{Host: "euw1", Method: "/x", Pin: pin, Deadline: limit.Never})
+		if w.lane != nil {
+			lanes[pin] = w.lane
+		}
+	}
+	b := lanes[0].bucket
+	for _, c := range []struct {
+		any, zero, one int64 // when they were served
+		want           int
+	}{{3, 2, 1, 0}, {2, 3, 1, -1}, {1, 2, 0, -1}} {
+		b.credit, lanes[-1].served, lanes[0].served, lanes[1].served = fairShare, c.any, c.zero, c.one
+		if l := b.owed(0); l != lanes[c.want] {
+			t.Errorf("%+v: owed to key %d", c, l.line.class.pin)
+		}
+	}
+	if b.credit--; b.owed(0) != nil {
+		t.Error("owed before its time")
+	}
+}

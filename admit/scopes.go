@@ -49,12 +49,8 @@ func (m *Machine) newBucket(h *host, r Request) *bucket {
 func (m *Machine) sweep(now limit.Instant) bool {
 	if now >= m.swept.Add(time.Second) {
 		m.swept = now
-		used := make(map[*bucket]bool, len(m.permits))
-		for _, p := range m.permits {
-			used[p.bucket] = true
-		}
 		for id, b := range m.buckets {
-			if b.queued > 0 || used[b] || !m.idle(now, b.scopes) || b.service.Next(now) > now {
+			if b.queued > 0 || !m.idle(now, b.scopes) || b.service.Next(now) > now {
 				continue
 			}
 			if b.host.buckets == 1 && !m.idle(now, b.host.apps) {
