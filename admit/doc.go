@@ -9,6 +9,9 @@
 //	host    its lines; high before normal, but not for ever              host.go
 //	Machine all hosts, by the time at which they can go on               machine.go
 //
+// A call comes in through enqueue.go, is let go by serve.go and ends in
+// settle.go; predict.go tells when one will start.
+//
 // Of the lanes that could go, the one served longest ago goes. A lane whose
 // method is exhausted is parked until it has room, so it holds up nobody; when
 // the application's budget is exhausted, the whole line waits for one moment.
