@@ -35,6 +35,7 @@ func NewBase(o BaseOptions) *http.Transport {
 		IdleConnTimeout:        90 * time.Second,
 		ExpectContinueTimeout:  time.Second,
 		MaxResponseHeaderBytes: 1 << 20,
+		ReadBufferSize:         32 << 10, // most answers in one read, and so in one write
 		DisableCompression:     true,
 		ForceAttemptHTTP2:      !o.DisableHTTP2,
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},

@@ -29,9 +29,15 @@ type Config struct {
 
 	// Margin is J, the greatest variation of the one-way delay to Riot that
 	// is allowed for: a call counts against a window until the window's length
-	// after its answer, or after its sending plus Margin, whichever is
-	// earlier. 0 means 150 ms; negative is an error.
+	// after its answer, or after its sending plus J, whichever is earlier. J
+	// starts here, and is then learned for each host from its answers, between
+	// MinMargin and MaxMargin. 0 means 150 ms, or what is nearest to that
+	// between the two.
 	Margin time.Duration
+
+	// MinMargin and MaxMargin bound J. 0 means 5 ms and 2 s. Equal ones fix
+	// it.
+	MinMargin, MaxMargin time.Duration
 
 	// DefaultAppLimit is assumed for an application before Riot's first
 	// headers, in Riot's own form "20:1,100:120" (calls:seconds). Empty means
@@ -80,12 +86,15 @@ const (
 // Defaults of Config.
 const (
 	DefaultMargin           = 150 * time.Millisecond
+	DefaultMinMargin        = 5 * time.Millisecond
+	DefaultMaxMargin        = 2 * time.Second
 	DefaultAppLimit         = "20:1,100:120"
 	DefaultQueueCapacity    = 2048
 	DefaultQueueTotal       = 100_000
 	DefaultAdmissionTimeout = 5 * time.Minute
 
-	maxKeys = 1024
+	maxKeys   = 1024
+	maxMargin = time.Minute
 )
 
 // withDefaults fills in what was left zero and checks the rest. Every problem
@@ -101,11 +110,23 @@ func (c Config) withDefaults() (Config, []limit.Quota, error) {
 	if !(c.Pacing >= 0 && c.Pacing <= 1) { // also refuses NaN
 		bad("Pacing", c.Pacing, "0 (spread) to 1 (burst)")
 	}
-	switch {
-	case c.Margin == 0:
-		c.Margin = DefaultMargin
-	case c.Margin < 0 || c.Margin > time.Minute:
-		bad("Margin", c.Margin, "1ns to 1m, 0 for the default")
+	if c.MinMargin == 0 {
+		c.MinMargin = DefaultMinMargin
+	}
+	if c.MaxMargin == 0 {
+		c.MaxMargin = max(DefaultMaxMargin, c.MinMargin)
+	}
+	if c.Margin == 0 {
+		c.Margin = min(max(DefaultMargin, c.MinMargin), c.MaxMargin)
+	}
+	if c.MinMargin < 0 || c.MinMargin > maxMargin {
+		bad("MinMargin", c.MinMargin, "1ns to 1m, 0 for the default")
+	}
+	if c.MaxMargin < c.MinMargin || c.MaxMargin > maxMargin {
+		bad("MaxMargin", c.MaxMargin, fmt.Sprintf("MinMargin (%v) to 1m, 0 for the default", c.MinMargin))
+	}
+	if c.Margin < c.MinMargin || c.Margin > c.MaxMargin {
+		bad("Margin", c.Margin, fmt.Sprintf("MinMargin (%v) to MaxMargin (%v), 0 for the default", c.MinMargin, c.MaxMargin))
 	}
 	if c.DefaultAppLimit == "" {
 		c.DefaultAppLimit = DefaultAppLimit

@@ -41,6 +41,8 @@ func New(cfg Config) (*Limiter, error) {
 		Keys:          len(cfg.Keys),
 		Burst:         cfg.Pacing,
 		Margin:        cfg.Margin,
+		MinMargin:     cfg.MinMargin,
+		MaxMargin:     cfg.MaxMargin,
 		Assumed:       assumed,
 		QueueCapacity: max(0, cfg.QueueCapacity),
 		QueueTotal:    max(0, cfg.QueueTotal),

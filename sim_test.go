@@ -135,7 +135,9 @@ func TestUseUnderBacklog(t *testing.T) {
 				for _, pacing := range []float64{riftrelay.Spread, 0.25, riftrelay.Burst} {
 					t.Run(fmt.Sprintf("%s/%v/%s/b=%v", set.name, windows, delay.name, pacing), func(t *testing.T) {
 						synctest.Test(t, func(t *testing.T) {
-							use := useOf(t, set, windows, delay.latency, pacing)
+							use := useOf(t, set, windows, delay.latency, riftrelay.Config{
+								Pacing: pacing, AdmissionTimeout: -1, MinMargin: riftrelay.DefaultMargin, MaxMargin: riftrelay.DefaultMargin,
+							})
 							want := 0.98
 							if set.w == time.Second {
 								want = map[string]float64{"2ms": 0.99, "50ms": 0.95, "200±150ms": 0.86}[delay.name]
@@ -152,7 +154,7 @@ func TestUseUnderBacklog(t *testing.T) {
 	}
 }
 
-func useOf(t *testing.T, set limitSet, windows riotsim.WindowKind, latency riotsim.Latency, pacing float64) float64 {
+func useOf(t *testing.T, set limitSet, windows riotsim.WindowKind, latency riotsim.Latency, lib riftrelay.Config) float64 {
 	method := set.method
 	if method == "" {
 		method = riotsim.NoLimit
@@ -160,9 +162,9 @@ func useOf(t *testing.T, set limitSet, windows riotsim.WindowKind, latency riots
 	s := simulate(t, riotsim.Config{
 		AppLimits: []riotsim.Rule{{Limit: set.app}}, MethodLimits: []riotsim.Rule{{Limit: method}},
 		Windows: windows, Latency: latency, Seed: 1,
-	}, riftrelay.Config{Pacing: pacing, AdmissionTimeout: -1})
+	}, lib)
 
-	cycles, skipped := 5, 2
+	cycles, skipped := 12, 2
 	if set.w == time.Second {
 		cycles, skipped = 20, 5
 	}
@@ -181,4 +183,29 @@ func useOf(t *testing.T, set limitSet, windows riotsim.WindowKind, latency riots
 	}
 	span := arrivals[last].Time.Sub(arrivals[first].Time)
 	return float64(cycles-skipped) * float64(set.w) / float64(span)
+}
+
+// TestUseWithLearnedMargin lets J be learned, as it is by default.
+func TestUseWithLearnedMargin(t *testing.T) {
+	for _, set := range limitSets {
+		for _, windows := range []riotsim.WindowKind{riotsim.Fixed, riotsim.Sliding} {
+			for _, delay := range delays[1:] {
+				for _, pacing := range []float64{riftrelay.Spread, riftrelay.Burst} {
+					t.Run(fmt.Sprintf("%s/%v/%s/b=%v", set.name, windows, delay.name, pacing), func(t *testing.T) {
+						synctest.Test(t, func(t *testing.T) {
+							use := useOf(t, set, windows, delay.latency, riftrelay.Config{Pacing: pacing, AdmissionTimeout: -1})
+							want := map[string]float64{"50ms": 0.996, "200±150ms": 0.98}[delay.name]
+							if set.w == time.Second {
+								want = map[string]float64{"50ms": 0.985, "200±150ms": 0.84}[delay.name]
+							}
+							if use < want {
+								t.Errorf("use %.4f, want at least %.3f", use, want)
+							}
+							t.Logf("use %.4f", use)
+						})
+					})
+				}
+			}
+		}
+	}
 }

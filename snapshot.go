@@ -13,7 +13,7 @@ import (
 // Limiter.
 type Snapshot struct {
 	At       time.Time
-	Margin   time.Duration // J in force
+	Margin   time.Duration // J in force, the largest of all hosts
 	Pacing   float64       // burst share in force
 	Queued   int           // calls waiting, all queues together
 	InFlight int           // calls admitted and not yet answered

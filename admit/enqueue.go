@@ -43,7 +43,7 @@ func (m *Machine) straight(now limit.Instant, l *lane) *Permit {
 		return nil
 	}
 	high := l.line.class.high
-	policy := m.policy(high)
+	policy := m.policy(l.bucket.host, high)
 	s := m.find(now, l, policy)
 	if s.at > now {
 		return nil

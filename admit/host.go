@@ -9,6 +9,7 @@ type host struct {
 	name    string
 	apps    []*limit.Scope // by key, made when first used
 	buckets int
+	margin  *limit.Margin // J of the way to it
 	lines   []*line
 	busy    []*line // of lines, those with calls
 	waiting [2]int  // calls by priority: normal, high

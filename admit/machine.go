@@ -10,7 +10,9 @@ import (
 type Config struct {
 	Keys          int           // number of keys
 	Burst         float64       // share of each window that needs no pacing, 0 to 1
-	Margin        time.Duration // J
+	Margin        time.Duration // J at first
+	MinMargin     time.Duration // J is learned from here
+	MaxMargin     time.Duration // to here; 0 = it stays as at first
 	Assumed       []limit.Quota // of an application, before Riot's first headers
 	QueueCapacity int           // calls waiting for one host and method
 	QueueTotal    int           // calls waiting in all
@@ -141,6 +143,14 @@ func (m *Machine) Poll(now limit.Instant, granted func(*Waiter, *Permit)) {
 	}
 }
 
-func (m *Machine) policy(unpaced bool) limit.Policy {
-	return limit.Policy{Burst: m.cfg.Burst, Unpaced: unpaced, Margin: m.cfg.Margin}
+func (m *Machine) policy(h *host, unpaced bool) limit.Policy {
+	return limit.Policy{Burst: m.cfg.Burst, Unpaced: unpaced, Margin: h.margin.J()}
+}
+
+func (m *Machine) newMargin() *limit.Margin {
+	b := limit.Bounds{Start: m.cfg.Margin, Min: m.cfg.MinMargin, Max: m.cfg.MaxMargin}
+	if b.Max == 0 {
+		b.Min, b.Max = b.Start, b.Start
+	}
+	return limit.NewMargin(b)
 }

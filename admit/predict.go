@@ -35,7 +35,7 @@ func (m *Machine) Estimate(now limit.Instant, r Request) Refusal {
 // served in time must not be refused.
 func (m *Machine) predict(now limit.Instant, l *lane, k int) limit.Instant {
 	b, c := l.bucket, l.line.class
-	p := m.policy(c.high)
+	p := m.policy(b.host, c.high)
 	method, app := ahead{of: c, k: k}, ahead{of: c, k: k}
 	alone := m.cfg.Keys <= 1
 	for _, other := range b.lanes {

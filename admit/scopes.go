@@ -31,7 +31,7 @@ func (m *Machine) bucket(now limit.Instant, r Request) *bucket {
 }
 
 func (m *Machine) newHost(name string) *host {
-	h := &host{name: name, apps: make([]*limit.Scope, m.cfg.Keys)}
+	h := &host{name: name, apps: make([]*limit.Scope, m.cfg.Keys), margin: m.newMargin()}
 	h.pos, h.node.host = -1, h
 	return h
 }
@@ -50,10 +50,10 @@ func (m *Machine) sweep(now limit.Instant) bool {
 	if now >= m.swept.Add(time.Second) {
 		m.swept = now
 		for id, b := range m.buckets {
-			if b.queued > 0 || !m.idle(now, b.scopes) || b.service.Next(now) > now {
+			if b.queued > 0 || !m.idle(now, b.host, b.scopes) || b.service.Next(now) > now {
 				continue
 			}
-			if b.host.buckets == 1 && !m.idle(now, b.host.apps) {
+			if b.host.buckets == 1 && !m.idle(now, b.host, b.host.apps) {
 				continue // the application's charges outlive its methods'
 			}
 			delete(m.buckets, id)
@@ -65,9 +65,9 @@ func (m *Machine) sweep(now limit.Instant) bool {
 	return len(m.buckets) < maxBuckets && len(m.hosts) < maxHosts
 }
 
-func (m *Machine) idle(now limit.Instant, scopes []*limit.Scope) bool {
+func (m *Machine) idle(now limit.Instant, h *host, scopes []*limit.Scope) bool {
 	for _, s := range scopes {
-		if s != nil && !s.Idle(now, m.cfg.Margin) {
+		if s != nil && !s.Idle(now, h.margin.J()) {
 			return false
 		}
 	}

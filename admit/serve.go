@@ -26,7 +26,7 @@ func (m *Machine) next(now limit.Instant, h *host) (*Waiter, *Permit) {
 // owed serves normal's twentieth turn, which skips pacing: else normal would
 // never find a slot that high has not taken.
 func (m *Machine) owed(now limit.Instant, h *host) (*Waiter, *Permit) {
-	policy := m.policy(true)
+	policy := m.policy(h, true)
 	var best *lane
 	var key int
 	for _, q := range h.busy {
@@ -57,7 +57,7 @@ func (m *Machine) owed(now limit.Instant, h *host) (*Waiter, *Permit) {
 
 // serve lets a call of the given priority go.
 func (m *Machine) serve(now limit.Instant, h *host, high bool) (*Waiter, *Permit) {
-	policy := m.policy(high)
+	policy := m.policy(h, high)
 	for {
 		l := h.longestUnserved(now, high)
 		if l == nil {

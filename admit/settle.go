@@ -1,27 +1,41 @@
 package admit
 
 import (
+	"time"
+
 	"riftrelay/limit"
 )
 
 // Sent notes that the call was written.
 func (m *Machine) Sent(now limit.Instant, p *Permit) {
-	p.hold.Sent(now, m.cfg.Margin)
+	p.hold.Sent(now, p.bucket.host.margin.J())
 	m.changed(now, p.bucket)
 }
 
 // Answer ends a permit with the answer's head, and gives what it taught.
 func (m *Machine) Answer(now limit.Instant, p *Permit, a limit.Answer) limit.Lesson {
 	app, method := m.use(p.bucket, p.Key)
-	lesson := limit.Learn(now, a, &p.hold, &p.bucket.service, app, method, m.cfg.Margin)
+	margin := p.bucket.host.margin
+	sentAt, sent := p.hold.IsSent()
+	if sent {
+		margin.Answered(now, now.Sub(sentAt))
+	}
+	lesson := limit.Learn(now, a, &p.hold, &p.bucket.service, app, method, margin.J())
+	if sent && lesson.Unexplained {
+		margin.Exceeded(now, now.Sub(sentAt))
+	}
 	if lesson.Fresh {
 		for _, q := range m.permits {
 			if q.bucket.host == p.bucket.host {
-				q.hold.Join(now, m.cfg.Margin)
+				q.hold.Join(now, margin.J())
 			}
 		}
 	}
-	p.hold.Settle(now, m.cfg.Margin)
+	back := time.Duration(0)
+	if sent {
+		back = margin.Back(now.Sub(sentAt))
+	}
+	p.hold.Settle(now, margin.J(), back)
 	m.finish(now, p)
 	return lesson
 }

@@ -8,7 +8,7 @@ import (
 
 // State is what a machine looks like from outside, in no particular order.
 type State struct {
-	Margin   time.Duration
+	Margin   time.Duration // J, the largest of all hosts
 	Burst    float64
 	Queued   int
 	InFlight int
@@ -39,11 +39,12 @@ type QueueState struct {
 
 // State describes the machine at now.
 func (m *Machine) State(now limit.Instant) State {
-	s := State{Margin: m.cfg.Margin, Burst: m.cfg.Burst, Queued: m.queued, InFlight: len(m.permits), Draining: m.draining}
+	s := State{Burst: m.cfg.Burst, Queued: m.queued, InFlight: len(m.permits), Draining: m.draining}
 	for _, h := range m.hosts {
+		s.Margin = max(s.Margin, h.margin.J())
 		for key, app := range h.apps {
 			if app != nil {
-				s.Scopes = append(s.Scopes, ScopeState{Key: key, Host: h.name, ScopeState: app.State(now, m.cfg.Margin)})
+				s.Scopes = append(s.Scopes, ScopeState{Key: key, Host: h.name, ScopeState: app.State(now, h.margin.J())})
 			}
 		}
 	}
@@ -56,7 +57,7 @@ func (m *Machine) State(now limit.Instant) State {
 			if b.keyless {
 				key = -1
 			}
-			s.Scopes = append(s.Scopes, ScopeState{Key: key, Host: b.host.name, Method: b.method, Service: service, ServiceCause: cause, ScopeState: scope.State(now, m.cfg.Margin)})
+			s.Scopes = append(s.Scopes, ScopeState{Key: key, Host: b.host.name, Method: b.method, Service: service, ServiceCause: cause, ScopeState: scope.State(now, b.host.margin.J())})
 		}
 		for _, l := range b.lanes {
 			if l.n > 0 {

@@ -36,6 +36,14 @@ func (h *Hold) Take(now Instant, p Policy, service *Gate, scopes ...*Scope) {
 	if service != nil {
 		h.pass(now, service)
 	}
+	var held Instant
+	for _, s := range scopes {
+		if s != nil {
+			for _, w := range s.windows {
+				held = max(held, w.held)
+			}
+		}
+	}
 	for _, s := range scopes {
 		if s == nil {
 			continue
@@ -45,7 +53,7 @@ func (h *Hold) Take(now Instant, p Policy, service *Gate, scopes ...*Scope) {
 		s.inFlight++
 		for _, w := range s.windows {
 			w.pending++
-			w.pace.grant(now, w.quota.W, w.quota.N, p.Margin)
+			w.pace.grant(now, w.quota.W, w.quota.N, p.Margin, held)
 			h.charges = append(h.charges, charge{w: w})
 		}
 	}
@@ -83,14 +91,15 @@ func (c *charge) send(now Instant, j time.Duration) {
 // IsSent reports whether the call was written, and when.
 func (h *Hold) IsSent() (at Instant, ok bool) { return h.sentAt, h.sent }
 
-// Settle ends a call whose answer's head came at now. A call that was never
-// reported as sent counts as sent now.
-func (h *Hold) Settle(now Instant, j time.Duration) {
+// Settle ends a call whose answer's head came at now, at least back after
+// Riot counted it, see Margin.Back. A call that was never reported as sent
+// counts as sent now.
+func (h *Hold) Settle(now Instant, j, back time.Duration) {
 	h.Sent(now, j)
 	for _, c := range h.charges {
 		// After at + j the charge's expiry is final: u = at + j.
-		if now < c.at.Add(j) && c.w.sent.remove(c.at) {
-			c.w.answered.push(now, 1, c.w.span)
+		if u := max(now.Add(-back), c.at); u < c.at.Add(j) && c.w.sent.remove(c.at) {
+			c.w.answered.push(max(u, c.w.answered.latest()), 1, c.w.span)
 		}
 	}
 	h.leave()

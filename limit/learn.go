@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -48,6 +49,9 @@ type Lesson struct {
 	Kind  Kind
 	Until Instant // end of the stop that a 429 caused
 	Fresh bool    // windows appeared that calls under way must Join
+	// Unexplained is a 429 of our own making that no calls of others explain:
+	// the margin was too small.
+	Unexplained bool
 }
 
 // Learn takes over what the answer to the call of h teaches, whatever its
@@ -96,6 +100,7 @@ func Learn(now Instant, a Answer, h *Hold, service *Gate, app, method *Scope, j 
 		l.Until = now.Add(backoff(strikes, a.Random))
 	}
 	gate.stop(l.Until, l.Kind)
+	l.Unexplained = l.Kind.Own() && gate != service && !slices.ContainsFunc(windows, func(w *window) bool { return w.others.about(now, w.quota.W) })
 	return l
 }
 

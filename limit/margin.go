@@ -40,6 +40,18 @@ func NewMargin(b Bounds) *Margin {
 // J gives the margin in force.
 func (m *Margin) J() time.Duration { return m.j }
 
+// Back gives a time that the way back took at least, of a round trip: half of
+// the least that is remembered. It is right as long as the delay hasn't fallen
+// to less than half of that, and even then where the way back is half of the
+// round trip. All of the least would be right for a delay that never falls; it
+// fails while the least isn't the least yet.
+func (m *Margin) Back(trip time.Duration) time.Duration {
+	if m.samples < enoughSamples {
+		return 0
+	}
+	return min(m.least.value, trip) / 2
+}
+
 // Answered learns from the round trip of a call whose answer's head came at
 // now.
 func (m *Margin) Answered(now Instant, trip time.Duration) {

@@ -20,13 +20,19 @@ func (p *pace) next(now Instant, used, n int, burst float64) Instant {
 	return p.tat
 }
 
-// grant notes a call at now. j is the margin.
-func (p *pace) grant(now Instant, w time.Duration, n int, j time.Duration) {
+// grant notes a call at now. j is the margin, and held is until when charges
+// held the call back: what is late for them alone, within the variation of the
+// delay, is made up for, else the slots would follow the slowest answers.
+func (p *pace) grant(now Instant, w time.Duration, n int, j time.Duration, held Instant) {
 	t := w / time.Duration(n)
 	slack := max(2*time.Millisecond, min(j, t))
-	if late := now.Sub(p.tat); p.started && 0 <= late && late <= slack {
+	late := now.Sub(p.tat)
+	switch {
+	case p.started && 0 <= late && late <= slack:
 		p.tat = p.tat.Add(t)
-	} else {
+	case p.started && late > slack && held > p.tat && now.Sub(held) <= slack:
+		p.tat = max(p.tat, now.Add(-j)).Add(t)
+	default:
 		p.tat = now.Add(t)
 	}
 	p.started = true

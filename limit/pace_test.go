@@ -27,7 +27,7 @@ func TestPaceSchedule(t *testing.T) {
 				t.Errorf("the first call has to wait until %v", got)
 			}
 			for _, s := range c.steps {
-				p.grant(ms[Instant](s.grant), c.quota.W, c.quota.N, j150)
+				p.grant(ms[Instant](s.grant), c.quota.W, c.quota.N, j150, 0)
 				if got := p.next(ms[Instant](s.grant), c.quota.N, c.quota.N, 0); got != ms[Instant](s.next) {
 					t.Errorf("grant at %v ms: next at %v, want %v ms", s.grant, time.Duration(got), s.next)
 				}
@@ -38,7 +38,7 @@ func TestPaceSchedule(t *testing.T) {
 
 func TestPaceBurstShare(t *testing.T) {
 	var p pace
-	p.grant(0, time.Second, 100, j150)
+	p.grant(0, time.Second, 100, j150, 0)
 	for _, c := range []struct {
 		used  int
 		burst float64
@@ -61,7 +61,7 @@ func TestEvenAfterPause(t *testing.T) {
 			continue
 		}
 		w.pending++
-		w.pace.grant(now, w.quota.W, w.quota.N, p.Margin)
+		w.pace.grant(now, w.quota.W, w.quota.N, p.Margin, 0)
 		c := charge{w: w}
 		c.send(now, p.Margin)
 		grants = append(grants, now)
@@ -100,7 +100,7 @@ func TestNthIsWhatNextWillSay(t *testing.T) {
 			now := Instant(0)
 			take := func() {
 				w.pending++
-				w.pace.grant(now, w.quota.W, w.quota.N, p.Margin)
+				w.pace.grant(now, w.quota.W, w.quota.N, p.Margin, 0)
 				ch := charge{w: w}
 				ch.send(now, p.Margin)
 			}
@@ -125,7 +125,7 @@ func TestNthIsWhatNextWillSay(t *testing.T) {
 
 func TestNthNeverOverflows(t *testing.T) {
 	week := newWindow(Quota{1, 7 * 24 * time.Hour})
-	week.pace.grant(0, week.quota.W, 1, j150)
+	week.pace.grant(0, week.quota.W, 1, j150, 0)
 	for _, p := range []Policy{{}, {Unpaced: true}} {
 		last := Instant(0)
 		for k := 1; k < 1<<40; k *= 4 {

@@ -65,6 +65,14 @@ func (r *ring) pop(n int) {
 	}
 }
 
+// latest gives the time of the last charge; 0 when there is none.
+func (r *ring) latest() Instant {
+	if r.len == 0 {
+		return 0
+	}
+	return r.at(r.len - 1).last()
+}
+
 func (r *ring) grow() {
 	bigger := make([]entry, max(4, 2*len(r.buf)))
 	for i := range r.len {

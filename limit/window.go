@@ -35,7 +35,8 @@ type window struct {
 	answered ring // by time of the answer, own: expire at + W
 	others   others
 
-	sentTotal int // own calls ever sent; see charge.known
+	held      Instant // until when charges last held a call back, as far as was known
+	sentTotal int     // own calls ever sent; see charge.known
 	pace      pace
 	opened    Instant // when the last call with count 1 was counted, at the latest (R10); 0 when not known
 }
@@ -75,6 +76,7 @@ func (w *window) next(now Instant, p Policy, underWay bool) Instant {
 	}
 	if over := used + reserve - w.quota.N; over >= 0 {
 		at = max(at, w.freed(over+1, p.Margin))
+		w.held = at
 	}
 	if !p.Unpaced {
 		at = max(at, w.pace.next(now, used, w.quota.N, burst))
