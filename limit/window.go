@@ -79,7 +79,17 @@ func (w *window) next(now Instant, p Policy, underWay bool) Instant {
 		w.held = at
 	}
 	if !p.Unpaced {
-		at = max(at, w.pace.next(now, used, w.quota.N, burst))
+		at = max(at, w.paced(now, used, burst, p.Margin))
+	}
+	return at
+}
+
+// paced gives when the schedule lets the next call go, or the share of the
+// window that needs none has room.
+func (w *window) paced(now Instant, used int, burst float64, j time.Duration) Instant {
+	at := w.pace.next(now, used, w.quota.N, burst)
+	if share := int(math.Ceil(burst * float64(w.quota.N))); at > now && share > 0 {
+		at = min(at, w.freed(used-share+1, j))
 	}
 	return at
 }
