@@ -89,7 +89,7 @@ func (a *attempt) observe(resp *http.Response, err error) limit.Lesson {
 
 // done tells the hooks how the try ended.
 func (a *attempt) done(resp *http.Response, err error, lesson limit.Lesson, again bool) {
-	e := AnswerEvent{Key: a.permit.Key(), Kind: lesson.Kind, Own: lesson.Kind.Own(), Err: err, Retry: again}
+	e := AnswerEvent{Key: a.permit.Key(), Kind: lesson.Kind, Own: lesson.Kind.Own(), Tripped: lesson.Tripped, Err: err, Retry: again}
 	if resp != nil {
 		e.Status = resp.StatusCode
 	}

@@ -44,6 +44,12 @@ type Config struct {
 	// that value, the limit of a development key.
 	DefaultAppLimit string
 
+	// ViolationLimit is how many 429s of our own making a scope tolerates
+	// within a minute. One more, and it halves its limits, and doubles J, for
+	// five minutes or more: Riot blacklists keys that keep violating (R19). 0
+	// means 3; negative tolerates none.
+	ViolationLimit int
+
 	// QueueCapacity bounds the calls waiting for one host and method. 0 means
 	// 2,048; negative means no calls may wait.
 	QueueCapacity int
@@ -134,6 +140,9 @@ func (c Config) withDefaults() (Config, []limit.Quota, error) {
 	quotas, err := limit.ParseQuotas(c.DefaultAppLimit)
 	if err != nil {
 		bad("DefaultAppLimit", fmt.Sprintf("%q (%v)", c.DefaultAppLimit, err), "calls:seconds, as in 20:1,100:120")
+	}
+	if c.ViolationLimit == 0 {
+		c.ViolationLimit = limit.DefaultTolerance
 	}
 	if c.QueueCapacity == 0 {
 		c.QueueCapacity = DefaultQueueCapacity

@@ -44,6 +44,7 @@ func New(cfg Config) (*Limiter, error) {
 		MinMargin:     cfg.MinMargin,
 		MaxMargin:     cfg.MaxMargin,
 		Assumed:       assumed,
+		Tolerance:     max(0, cfg.ViolationLimit),
 		QueueCapacity: max(0, cfg.QueueCapacity),
 		QueueTotal:    max(0, cfg.QueueTotal),
 		Start:         limit.Instant(cfg.Margin),

@@ -106,6 +106,7 @@ type AnswerEvent struct {
 	Status   int           // 0 when there was no answer
 	Kind     limit.Kind    // of a 429
 	Own      bool          // the 429 is our violation, not Riot's own trouble
+	Tripped  bool          // it was one too many, see Config.ViolationLimit: the scope has halved its limits
 	Duration time.Duration // from admission to the head of the answer, or to the failure
 	Err      error         // why there was no answer
 	Retry    bool          // another try follows

@@ -14,6 +14,7 @@ type Config struct {
 	MinMargin     time.Duration // J is learned from here
 	MaxMargin     time.Duration // to here; 0 = it stays as at first
 	Assumed       []limit.Quota // of an application, before Riot's first headers
+	Tolerance     int           // 429s of our own making a minute, in one scope, before it halves its limits
 	QueueCapacity int           // calls waiting for one host and method
 	QueueTotal    int           // calls waiting in all
 	// Start is before when no scope's first call goes: J after the process

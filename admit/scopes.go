@@ -97,10 +97,12 @@ func (m *Machine) use(b *bucket, key int) (app, method *limit.Scope) {
 		key = 0
 	} else if app = b.host.apps[key]; app == nil {
 		app = limit.NewScope(m.cfg.Start, m.cfg.Assumed)
+		app.Tolerate(m.cfg.Tolerance)
 		b.host.apps[key] = app
 	}
 	if method = b.scopes[key]; method == nil {
 		method = limit.NewScope(m.cfg.Start, nil)
+		method.Tolerate(m.cfg.Tolerance)
 		b.scopes[key] = method
 	}
 	return app, method

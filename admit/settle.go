@@ -21,7 +21,7 @@ func (m *Machine) Answer(now limit.Instant, p *Permit, a limit.Answer) limit.Les
 		margin.Answered(now, now.Sub(sentAt))
 	}
 	lesson := limit.Learn(now, a, &p.hold, &p.bucket.service, app, method, margin.J())
-	if sent && lesson.Unexplained {
+	if sent && (lesson.Unexplained || lesson.Tripped) {
 		margin.Exceeded(now, now.Sub(sentAt))
 	}
 	if lesson.Fresh {

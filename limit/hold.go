@@ -53,7 +53,7 @@ func (h *Hold) Take(now Instant, p Policy, service *Gate, scopes ...*Scope) {
 		s.inFlight++
 		for _, w := range s.windows {
 			w.pending++
-			w.pace.grant(now, w.quota.W, w.quota.N, p.Margin, held)
+			w.pace.grant(now, w.quota.W, w.n(), p.Margin, held)
 			h.charges = append(h.charges, charge{w: w})
 		}
 	}

@@ -52,6 +52,8 @@ type Lesson struct {
 	// Unexplained is a 429 of our own making that no calls of others explain:
 	// the margin was too small.
 	Unexplained bool
+	// Tripped is a violation too many: the scope has halved its limits.
+	Tripped bool
 }
 
 // Learn takes over what the answer to the call of h teaches, whatever its
@@ -70,6 +72,11 @@ func Learn(now Instant, a Answer, h *Hold, service *Gate, app, method *Scope, j 
 	if method.learn(now, a.MethodLimit, a.MethodCount, counted, h, j) {
 		l.Fresh = true
 	}
+	for _, s := range [...]*Scope{app, method} {
+		if s != nil && s.breaker.recovered(now) {
+			s.halve()
+		}
+	}
 	if a.Status != 429 {
 		if counted { // an error, of whomever, ends no back-off
 			service.passed(sentAt)
@@ -82,12 +89,17 @@ func Learn(now Instant, a Answer, h *Hold, service *Gate, app, method *Scope, j 
 	}
 	wait, told := ParseRetryAfter(a.RetryAfter, a.Wall)
 	l.Kind = a.kind(told && app != nil)
-	gate, counts, windows := service, "", []*window(nil)
+	gate, counts := service, ""
+	var scope *Scope // whose limit it was; nil for the service's
 	switch {
 	case l.Kind == Method:
-		gate, counts, windows = &method.Gate, a.MethodCount, method.windows
+		scope, counts = method, a.MethodCount
 	case l.Kind.Own() && app != nil:
-		gate, counts, windows = &app.Gate, a.AppCount, app.windows
+		scope, counts = app, a.AppCount
+	}
+	var windows []*window
+	if scope != nil {
+		gate, windows = &scope.Gate, scope.windows
 	}
 	strikes := gate.strike(now, sentAt)
 	switch end, full := fullUntil(now, counts, windows, j); {
@@ -100,7 +112,12 @@ func Learn(now Instant, a Answer, h *Hold, service *Gate, app, method *Scope, j 
 		l.Until = now.Add(backoff(strikes, a.Random))
 	}
 	gate.stop(l.Until, l.Kind)
-	l.Unexplained = l.Kind.Own() && gate != service && !slices.ContainsFunc(windows, func(w *window) bool { return w.others.about(now, w.quota.W) })
+	if scope != nil {
+		l.Unexplained = !slices.ContainsFunc(windows, func(w *window) bool { return w.others.about(now, w.quota.W) })
+		if l.Tripped = scope.breaker.violated(now); l.Tripped {
+			scope.halve()
+		}
+	}
 	return l
 }
 

@@ -60,7 +60,7 @@ func (w *window) full(now Instant, underWay bool) (until Instant, full bool) {
 	end := o.since.Add(w.quota.W)
 	if now < end {
 		ours := o.count + w.sentTotal - o.seq + w.pending
-		return end, ours+o.reserve(now, w.quota) >= w.quota.N
+		return end, ours+o.reserve(now, w.quota) >= w.n()
 	}
 	// A call that hangs since before tells nothing of the new window, and one
 	// that went for its count is waited for in reason: nobody waits for ever.

@@ -90,7 +90,8 @@ func Restore(now Instant, v Saved, elapsed time.Duration, start Instant, assumed
 		s.Gate.restore(now, v, elapsed)
 		return s
 	}
-	s := &Scope{Gate: Gate{until: start, solo: true}, restored: true}
+	s := NewScope(start, nil)
+	s.restored = true
 	s.Gate.restore(now, v, elapsed)
 	for _, sw := range v.Windows {
 		w := newWindow(Quota{sw.N, sw.W})

@@ -12,6 +12,7 @@ type Scope struct {
 	Gate
 	windows  []*window // by length, shortest first
 	inFlight int
+	breaker  breaker
 	known    bool    // Riot's limits have been seen, or it was seen to have none
 	restored bool    // the windows were, so they are worth saving again
 	silent   int     // counted answers without limits while not known
@@ -25,7 +26,7 @@ const silentAnswers = 3
 // NewScope makes a scope of which nothing is known but the quotas assumed for
 // it. Until an answer tells, calls go one by one, the first not before start.
 func NewScope(start Instant, assumed []Quota) *Scope {
-	s := &Scope{Gate: Gate{until: start, solo: true}}
+	s := &Scope{Gate: Gate{until: start, solo: true}, breaker: breaker{tolerated: DefaultTolerance}}
 	for _, q := range assumed {
 		s.windows = append(s.windows, newWindow(q))
 	}
@@ -77,6 +78,7 @@ func (s *Scope) Idle(now Instant, j time.Duration) bool {
 type ScopeState struct {
 	Known    bool
 	InFlight int
+	Halved   int // how often the limits are halved, after violations
 	Cooldown time.Duration
 	Cause    Kind // of the cool-down
 	Windows  []WindowState
@@ -84,7 +86,7 @@ type ScopeState struct {
 
 // State describes the scope at now.
 func (s *Scope) State(now Instant, j time.Duration) ScopeState {
-	st := ScopeState{Known: s.known, InFlight: s.inFlight, Windows: make([]WindowState, len(s.windows))}
+	st := ScopeState{Known: s.known, InFlight: s.inFlight, Halved: s.breaker.level, Windows: make([]WindowState, len(s.windows))}
 	st.Cooldown, st.Cause = s.Gate.Cooldown(now)
 	for i, w := range s.windows {
 		st.Windows[i] = w.state(now, j)
@@ -168,6 +170,7 @@ func (s *Scope) learn(now Instant, limits, counts string, counted bool, h *Hold,
 	}
 	if fresh {
 		s.sort()
+		s.halve()
 	}
 	if !s.known {
 		s.known, s.solo = true, s.strikes > 0

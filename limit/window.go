@@ -27,8 +27,9 @@ type Policy struct {
 
 // window is one limit of a scope: its charges by their time, and its pace.
 type window struct {
-	quota Quota
-	span  time.Duration
+	quota  Quota
+	halved int // how often, after violations: see breaker
+	span   time.Duration
 
 	pending  int  // admitted, not yet sent: without an expiry
 	sent     ring // by time of sending: expire at + J + W
@@ -67,14 +68,14 @@ func (w *window) next(now Instant, p Policy, underWay bool) Instant {
 	if w.others.about(now, w.quota.W) {
 		// A burst is blind for what others do meanwhile.
 		burst = 0
-		if underWay || used >= w.quota.N {
+		if underWay || used >= w.n() {
 			reserve = w.others.reserve(now, w.quota)
 		}
 		if until, full := w.full(now, underWay); full {
 			at = until
 		}
 	}
-	if over := used + reserve - w.quota.N; over >= 0 {
+	if over := used + reserve - w.n(); over >= 0 {
 		at = max(at, w.freed(over+1, p.Margin))
 		w.held = at
 	}
@@ -87,8 +88,8 @@ func (w *window) next(now Instant, p Policy, underWay bool) Instant {
 // paced gives when the schedule lets the next call go, or the share of the
 // window that needs none has room.
 func (w *window) paced(now Instant, used int, burst float64, j time.Duration) Instant {
-	at := w.pace.next(now, used, w.quota.N, burst)
-	if share := int(math.Ceil(burst * float64(w.quota.N))); at > now && share > 0 {
+	at := w.pace.next(now, used, w.n(), burst)
+	if share := int(math.Ceil(burst * float64(w.n()))); at > now && share > 0 {
 		at = min(at, w.freed(used-share+1, j))
 	}
 	return at
@@ -128,10 +129,10 @@ func (w *window) nth(now Instant, k int, p Policy) Instant {
 	w.expire(now, p.Margin)
 	used := w.used()
 	lap := w.quota.W + p.Margin
-	rounds := (k - 1) / w.quota.N
-	rest := k - rounds*w.quota.N
+	rounds := (k - 1) / w.n()
+	rest := k - rounds*w.n()
 	at := now
-	if need := used + rest - w.quota.N; need > 0 {
+	if need := used + rest - w.n(); need > 0 {
 		if at = w.freed(need, p.Margin); at == Never {
 			at = now.Add(lap)
 		}
@@ -140,14 +141,14 @@ func (w *window) nth(now Instant, k int, p Policy) Instant {
 	if p.Unpaced {
 		return at
 	}
-	free := max(0, int(math.Ceil(p.Burst*float64(w.quota.N)))-used)
+	free := max(0, int(math.Ceil(p.Burst*float64(w.n())))-used)
 	if !w.pace.started {
 		free = max(free, 1)
 	}
 	if k <= free {
 		return at
 	}
-	t := w.quota.W / time.Duration(w.quota.N)
+	t := w.quota.W / time.Duration(w.n())
 	if free > 0 { // the last of the free calls, now, starts the schedule
 		return max(at, now.Add(times(t, k-free)))
 	}

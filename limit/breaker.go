@@ -1,0 +1,61 @@
+package limit
+
+import "time"
+
+// breaker guards a key against the blacklist (R19): a scope that sees more
+// 429s of our own making within a minute than are tolerated halves its limits,
+// and gets them back step by step.
+type breaker struct {
+	tolerated int       // violations a minute
+	recent    []Instant // the last of them, at most one more than tolerated
+	level     int       // how often the limits are halved
+	since     Instant   // of the last step, in either direction
+}
+
+// DefaultTolerance is how many violations a minute a scope tolerates unless it
+// is told otherwise.
+const DefaultTolerance = 3
+
+const (
+	violationWindow = time.Minute
+	breakerStep     = 5 * time.Minute // without a violation, for each step back
+	breakerMost     = 3               // an eighth of the limits
+)
+
+// violated notes a violation, and reports whether it was one too many.
+func (b *breaker) violated(now Instant) (tripped bool) {
+	for len(b.recent) > 0 && now.Sub(b.recent[0]) >= violationWindow {
+		b.recent = b.recent[1:]
+	}
+	b.recent = append(b.recent, now)
+	if len(b.recent) <= b.tolerated {
+		return false
+	}
+	b.recent = nil
+	b.level, b.since = min(b.level+1, breakerMost), now
+	return true
+}
+
+// recovered steps back once nothing has happened for long enough, and reports
+// whether it did.
+func (b *breaker) recovered(now Instant) bool {
+	if b.level == 0 || now.Sub(b.since) < breakerStep || len(b.recent) > 0 && now.Sub(b.recent[len(b.recent)-1]) < breakerStep {
+		return false
+	}
+	b.level, b.since = b.level-1, now
+	return true
+}
+
+// Tolerate sets how many 429s of our own making a minute may see before the
+// scope halves its limits.
+func (s *Scope) Tolerate(n int) { s.breaker.tolerated = n }
+
+// n gives how many calls the window is used for: its limit, or less after
+// violations.
+func (w *window) n() int { return max(1, w.quota.N>>w.halved) }
+
+func (s *Scope) halve() {
+	for _, w := range s.windows {
+		w.halved = s.breaker.level
+	}
+}
