@@ -1,0 +1,55 @@
+package limit
+
+// Hindrance says what keeps the next call of a scope waiting.
+type Hindrance uint8
+
+// The hindrances.
+const (
+	Free     Hindrance = iota // nothing: it could go
+	Full                      // a window has no room
+	Paced                     // there is room, but calls are spread
+	Reserved                  // the room that is left may have been used by others on the key
+	Stopped                   // a stop after a 429
+	Solo                      // a call went alone, or is to go alone after the start: its answer is waited for
+)
+
+// Why is the hindrance that lasts longest, e.g. {Full, 3s, {100:120, Used: 100}}
+// with a window of 100 calls in 120 s that has room again at 3 s.
+type Why struct {
+	Hindrance
+	Until  Instant     // as Next; Never when it hangs on calls under way
+	Window WindowState // of Full, Paced and Reserved
+	Cause  Kind        // of Stopped
+}
+
+// Why tells what Next hangs on.
+func (s *Scope) Why(now Instant, p Policy) Why {
+	y := s.Gate.Why(now)
+	unpaced := p
+	unpaced.Unpaced = true
+	for _, w := range s.windows {
+		at := w.next(now, p, s.inFlight > 0)
+		if at <= y.Until {
+			continue
+		}
+		y = Why{Hindrance: Paced, Until: at, Window: w.state(now, p.Margin)}
+		if w.next(now, unpaced, s.inFlight > 0) == at {
+			if y.Hindrance = Full; y.Window.Used < y.Window.N {
+				y.Hindrance = Reserved
+			}
+		}
+	}
+	return y
+}
+
+// Why tells what Next hangs on.
+func (g *Gate) Why(now Instant) Why {
+	at := g.Next(now)
+	switch left, cause := g.Cooldown(now); {
+	case at <= now:
+		return Why{Until: now}
+	case left > 0 && now.Add(left) == at:
+		return Why{Hindrance: Stopped, Until: at, Cause: cause}
+	}
+	return Why{Hindrance: Solo, Until: at}
+}
