@@ -1,0 +1,249 @@
+package admit
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"riftrelay/limit"
+)
+
+// Saved is what of a machine outlives the process.
+type Saved struct {
+	Hosts    []SavedHost
+	Scopes   []SavedScope
+	Services []SavedScope // stops for all keys
+}
+
+// SavedHost is what is known of the way to a host, and whether calls waited
+// for it.
+type SavedHost struct {
+	Host   string        `json:"host"`
+	Margin time.Duration `json:"margin"`
+	Busy   bool          `json:"busy,omitempty"`
+}
+
+// SavedScope is one scope; Method is empty for the application's. Keys are
+// named by whoever keeps it, so Key has no place in a file.
+type SavedScope struct {
+	Key     int         `json:"-"` // -1 for keyless calls; of no meaning in Services
+	Host    string      `json:"host"`
+	Method  string      `json:"method,omitempty"`
+	Keyless bool        `json:"keyless,omitempty"` // the bucket's calls carry no key
+	Limits  limit.Saved `json:"limits"`
+}
+
+// Save gives what is to be restored after a restart, in a fixed order.
+func (m *Machine) Save(now limit.Instant) Saved {
+	var v Saved
+	for _, h := range m.hosts {
+		j := h.margin.J()
+		v.Hosts = append(v.Hosts, SavedHost{Host: h.name, Margin: j, Busy: !h.empty()})
+		for key, app := range h.apps {
+			v.add(SavedScope{Key: key, Host: h.name}, app, now, j)
+		}
+	}
+	for _, b := range m.buckets {
+		for key, scope := range b.scopes {
+			if b.keyless {
+				key = -1
+			}
+			v.add(SavedScope{Key: key, Host: b.host.name, Method: b.method, Keyless: b.keyless}, scope, now, b.host.margin.J())
+		}
+		if stop := b.service.Save(now); worthSaving(stop) {
+			v.Services = append(v.Services, SavedScope{Key: -1, Host: b.host.name, Method: b.method, Keyless: b.keyless, Limits: stop})
+		}
+	}
+	slices.SortFunc(v.Hosts, func(a, b SavedHost) int { return cmp.Compare(a.Host, b.Host) })
+	for _, list := range [...][]SavedScope{v.Scopes, v.Services} {
+		slices.SortFunc(list, func(a, b SavedScope) int {
+			return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Method, b.Method), cmp.Compare(a.Key, b.Key))
+		})
+	}
+	return v
+}
+
+func (v *Saved) add(s SavedScope, scope *limit.Scope, now limit.Instant, j time.Duration) {
+	if scope == nil {
+		return
+	}
+	if s.Limits = scope.Save(now, j); worthSaving(s.Limits) {
+		v.Scopes = append(v.Scopes, s)
+	}
+}
+
+func worthSaving(v limit.Saved) bool { return len(v.Windows) > 0 || v.Stop > 0 || v.Strikes > 0 }
+
+// Valid reports whether v can have come from Save.
+func (v Saved) Valid() bool {
+	name := func(s string) bool { return len(s) <= maxName }
+	if len(v.Hosts) > maxHosts || len(v.Services) > maxBuckets {
+		return false
+	}
+	for _, h := range v.Hosts {
+		if h.Host == "" || !name(h.Host) || h.Margin < 0 || h.Margin > time.Minute {
+			return false
+		}
+	}
+	for i, list := range [...][]SavedScope{v.Scopes, v.Services} {
+		for _, s := range list {
+			service := i == 1
+			if s.Host == "" || !name(s.Host) || !name(s.Method) || !s.Limits.Valid() || s.Method == "" && (service || s.Keyless) || service && len(s.Limits.Windows) > 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// maxName bounds the names of hosts and methods that are taken from a file.
+const maxName = 256
+
+// Gap is what happened between the saving and now: at most Unsaved of it the
+// machine that saved went on to let calls go.
+type Gap struct {
+	Elapsed time.Duration
+	Unsaved time.Duration
+}
+
+// Restore takes over what was saved, which is Valid, into a machine that
+// nothing has happened in yet. Scopes of keys that there aren't are skipped; it
+// reports how many of them were taken.
+//
+// What was saved is believed the less, the older it is: the first call of each
+// scope goes alone for its counts, J is not below its start, calls that may
+// have gone after the saving are charged for, and once every window has passed
+// only the limits are left.
+func (m *Machine) Restore(now limit.Instant, v Saved, gap Gap) (scopes int) {
+	gap.Elapsed = max(0, gap.Elapsed) // a clock that was set back makes nothing younger
+	gap.Unsaved = min(gap.Unsaved, gap.Elapsed)
+	stale := gap.Elapsed > v.longest()
+	busy := make(map[string]bool, len(v.Hosts))
+	for _, s := range v.Hosts {
+		busy[s.Host] = s.Busy
+		if m.hosts[s.Host] == nil && !stale && len(m.hosts) < maxHosts {
+			h := m.newHost(s.Host)
+			h.margin = m.marginFrom(s.Margin)
+			m.hosts[s.Host] = h
+		}
+	}
+	for _, s := range v.Scopes {
+		if s.Key >= m.cfg.Keys || !s.Keyless && s.Key < 0 {
+			continue
+		}
+		if m.restoreScope(now, s, gap, busy[s.Host]) {
+			scopes++
+		}
+	}
+	for _, s := range v.Services {
+		if b := m.bucket(now, Request{Host: s.Host, Method: s.Method, Keyless: s.Keyless}); b != nil {
+			b.service.Restore(now, s.Limits, gap.Elapsed)
+		}
+	}
+	for name, h := range m.hosts { // of those whose scopes are all of unknown keys
+		if h.buckets == 0 && !slices.ContainsFunc(h.apps, func(s *limit.Scope) bool { return s != nil }) {
+			delete(m.hosts, name)
+		}
+	}
+	return scopes
+}
+
+func (m *Machine) restoreScope(now limit.Instant, s SavedScope, gap Gap, busy bool) bool {
+	assumed := m.cfg.Assumed
+	var place **limit.Scope
+	if s.Method == "" {
+		h := m.hosts[s.Host]
+		if h == nil {
+			if len(m.hosts) >= maxHosts {
+				return false
+			}
+			h = m.newHost(s.Host)
+			m.hosts[s.Host] = h
+		}
+		place = &h.apps[s.Key]
+	} else {
+		b := m.bucket(now, Request{Host: s.Host, Method: s.Method, Keyless: s.Keyless})
+		if b == nil {
+			return false
+		}
+		assumed, place = nil, &b.scopes[max(0, s.Key)]
+	}
+	if *place != nil {
+		return false // in use
+	}
+	*place = limit.Restore(now, unsaved(s.Limits, gap, busy, m.cfg.Burst), gap.Elapsed, max(m.cfg.Start, now), assumed)
+	return true
+}
+
+func (v Saved) longest() time.Duration {
+	longest := time.Duration(0)
+	for _, s := range v.Scopes {
+		for _, w := range s.Limits.Windows {
+			longest = max(longest, w.W)
+		}
+	}
+	return longest
+}
+
+// marginFrom makes a margin that starts at what it was, but not below where
+// one without a past starts.
+func (m *Machine) marginFrom(saved time.Duration) *limit.Margin {
+	if m.cfg.MaxMargin == 0 || saved <= m.cfg.Margin {
+		return m.newMargin()
+	}
+	return limit.NewMargin(limit.Bounds{Start: min(saved, m.cfg.MaxMargin), Min: m.cfg.MinMargin, Max: m.cfg.MaxMargin})
+}
+
+// unsaved adds to what was saved the calls that may have gone between it and
+// the end of the process, as if they had gone in the last moment.
+//
+// Where calls waited, as many as the windows let go; else those that came
+// before the saving in as long a time, and half as many again: a process that
+// ends when it has nothing to do must not cost its successor a window.
+func unsaved(v limit.Saved, gap Gap, busy bool, burst float64) limit.Saved {
+	if gap.Unsaved <= 0 || len(v.Windows) == 0 {
+		return v
+	}
+	most := -1
+	for _, w := range v.Windows {
+		n := w.N * (1 + int(gap.Unsaved/w.W))
+		n = min(n, int((burst+float64(gap.Unsaved)/float64(w.W))*float64(w.N))+2)
+		if !busy {
+			recent := 0
+			for _, c := range w.Own {
+				if c.Age <= gap.Unsaved+w.W/32 { // entries are merged into the younger
+					recent += c.N
+				}
+			}
+			n = min(n, recent+recent/2+1)
+		}
+		if most < 0 || n < most {
+			most = n
+		}
+	}
+	windows := slices.Clone(v.Windows)
+	for i, w := range windows {
+		room := w.N
+		for _, list := range [...][]limit.SavedCharge{w.Own, w.Others} {
+			for _, c := range list {
+				if c.Age+gap.Unsaved < w.W {
+					room -= c.N
+				}
+			}
+		}
+		if n := min(most, room); n > 0 {
+			windows[i].Own = insert(w.Own, limit.SavedCharge{Age: -gap.Unsaved, N: n})
+		}
+	}
+	v.Windows = windows
+	return v
+}
+
+// insert gives the list, oldest first, with c in it.
+func insert(list []limit.SavedCharge, c limit.SavedCharge) []limit.SavedCharge {
+	i := len(list)
+	for i > 0 && list[i-1].Age < c.Age {
+		i--
+	}
+	return slices.Insert(slices.Clone(list), i, c)
+}

@@ -1,0 +1,124 @@
+package admit
+
+import (
+	"testing"
+	"time"
+
+	"riftrelay/limit"
+)
+
+const second = limit.Instant(time.Second)
+
+// savedMachine has made n calls of a method of limit 10:10, one a second.
+func savedMachine(n int) *Machine {
+	m := New(Config{Keys: 2, Burst: 1, Margin: 150 * time.Millisecond, MaxMargin: 2 * time.Second, QueueCapacity: 10, QueueTotal: 10})
+	for i := range n {
+		now := limit.Instant(i) * second
+		p, why := m.Enqueue(now, new(Waiter), Request{Host: "euw1", Method: "/m", Pin: 1, Deadline: limit.Never})
+		if p == nil {
+			panic(why)
+		}
+		m.Sent(now, p)
+		m.Answer(now, p, limit.Answer{Status: 200, AppLimit: "20:10", MethodLimit: "10:10"})
+	}
+	return m
+}
+
+func TestSaveAndRestoreMachine(t *testing.T) {
+	old := savedMachine(9)
+	v := old.Save(8 * second)
+	if !v.Valid() || len(v.Scopes) != 2 || v.Scopes[0].Method != "" || v.Scopes[0].Key != 1 || v.Scopes[1].Method != "/m" {
+		t.Fatalf("saved %+v", v)
+	}
+	restored := func(v Saved, gap Gap) (*Machine, int) {
+		m := New(Config{Keys: 2, Burst: 1, Margin: 150 * time.Millisecond, MaxMargin: 2 * time.Second, Start: second / 10})
+		return m, m.Restore(0, v, gap)
+	}
+	used := func(m *Machine) (n int) {
+		for _, s := range m.State(second / 10).Scopes {
+			if s.Method == "/m" {
+				n = s.Windows[0].Used
+			}
+		}
+		return n
+	}
+	for _, c := range []struct {
+		name string
+		gap  Gap
+		busy bool
+		want int
+	}{
+		{"saved at the end", Gap{}, false, 9},
+		{"one expired since", Gap{Elapsed: 2 * time.Second}, false, 8},
+		{"busy and cut off", Gap{Elapsed: 2 * time.Second, Unsaved: 2 * time.Second}, true, 10},
+		{"calm and cut off", Gap{Elapsed: time.Second, Unsaved: time.Second}, false, 10},
+		{"cut off and long ago", Gap{Elapsed: 9 * time.Second, Unsaved: 5 * time.Second}, true, 6}, // five were free when it ended
+		{"the clock set back", Gap{Elapsed: -time.Hour, Unsaved: 5 * time.Second}, true, 9},
+		{"older than its windows", Gap{Elapsed: 30 * time.Second, Unsaved: 5 * time.Second}, true, 0},
+	} {
+		v := old.Save(8 * second)
+		v.Hosts[0].Busy = c.busy
+		m, n := restored(v, c.gap)
+		if n != 2 {
+			t.Errorf("%s: %d scopes taken", c.name, n)
+		}
+		if got := used(m); got != c.want {
+			t.Errorf("%s: %d used, want %d", c.name, got, c.want)
+		}
+	}
+
+	v.Scopes[0].Key, v.Scopes[1].Key = 7, 7
+	if m, n := restored(v, Gap{}); n != 0 || len(m.hosts) != 0 {
+		t.Errorf("scopes of an unknown key: %d taken, %d hosts", n, len(m.hosts))
+	}
+}
+
+func TestRestoreMargin(t *testing.T) {
+	v := savedMachine(9).Save(8 * second)
+	for saved, want := range map[time.Duration]time.Duration{
+		10 * time.Millisecond:  150 * time.Millisecond, // careful after a start
+		900 * time.Millisecond: 900 * time.Millisecond,
+		time.Minute:            2 * time.Second,
+	} {
+		v.Hosts[0].Margin = saved
+		m := New(Config{Keys: 2, Margin: 150 * time.Millisecond, MaxMargin: 2 * time.Second})
+		m.Restore(0, v, Gap{})
+		if got := m.hosts["euw1"].margin.J(); got != want {
+			t.Errorf("J of %v became %v, want %v", saved, got, want)
+		}
+	}
+}
+
+func TestRestoreStops(t *testing.T) {
+	old := savedMachine(1)
+	p, _ := old.Enqueue(second, new(Waiter), Request{Host: "euw1", Method: "/m", Pin: 0, Deadline: limit.Never})
+	old.Sent(second, p)
+	old.Answer(second, p, limit.Answer{Status: 429, Type: "service", RetryAfter: []string{"30"}})
+	v := old.Save(second)
+	if len(v.Services) != 1 {
+		t.Fatalf("saved %+v", v)
+	}
+	m := New(Config{Keys: 2, Margin: 150 * time.Millisecond})
+	m.Restore(0, v, Gap{Elapsed: 10 * time.Second})
+	e := m.Estimate(0, Request{Host: "euw1", Method: "/m", Pin: 1, Deadline: limit.Never})
+	if d := e.Start.Sub(0); d < 20*time.Second || d > 21*time.Second {
+		t.Errorf("may go in %v, want after what is left of the stop", d)
+	}
+}
+
+func TestSavedMachineValid(t *testing.T) {
+	for name, spoil := range map[string]func(*Saved){
+		"host":          func(v *Saved) { v.Hosts[0].Host = "" },
+		"margin":        func(v *Saved) { v.Hosts[0].Margin = -1 },
+		"scope's host":  func(v *Saved) { v.Scopes[0].Host = "" },
+		"long name":     func(v *Saved) { v.Scopes[1].Method = string(make([]byte, 1000)) },
+		"limits":        func(v *Saved) { v.Scopes[0].Limits.Windows[0].N = -5 },
+		"keyless app":   func(v *Saved) { v.Scopes[0].Keyless = true },
+		"many services": func(v *Saved) { v.Services = make([]SavedScope, maxBuckets+1) },
+	} {
+		v := savedMachine(3).Save(3 * second)
+		if spoil(&v); v.Valid() {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
