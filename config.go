@@ -35,8 +35,8 @@ type Config struct {
 	// between the two.
 	Margin time.Duration
 
-	// MinMargin and MaxMargin bound J. 0 means 5 ms and 2 s. Equal ones fix
-	// it.
+	// MinMargin and MaxMargin bound J. 0 means 5 ms and 2 s, or Margin where
+	// that lies outside. Equal ones fix J.
 	MinMargin, MaxMargin time.Duration
 
 	// DefaultAppLimit is assumed for an application before Riot's first
@@ -118,9 +118,12 @@ func (c Config) withDefaults() (Config, []limit.Quota, error) {
 	}
 	if c.MinMargin == 0 {
 		c.MinMargin = DefaultMinMargin
+		if c.Margin > 0 {
+			c.MinMargin = min(c.MinMargin, c.Margin)
+		}
 	}
 	if c.MaxMargin == 0 {
-		c.MaxMargin = max(DefaultMaxMargin, c.MinMargin)
+		c.MaxMargin = max(DefaultMaxMargin, c.MinMargin, min(c.Margin, maxMargin))
 	}
 	if c.Margin == 0 {
 		c.Margin = min(max(DefaultMargin, c.MinMargin), c.MaxMargin)

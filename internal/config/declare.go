@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"riftrelay"
+	"riftrelay/limit"
 )
 
 // The groups, in the order in which help and documents show them.
@@ -81,9 +82,26 @@ func declare(in *Invocation, d *draft) []setting {
 			value: quotas(&s.DefaultAppLimit),
 		},
 		{
-			name: "ADDITIONAL_WINDOW_SIZE", group: groupLimits, def: shortDuration(riftrelay.DefaultMargin), help: "greatest variation of the delay to Riot",
-			more:  "How much longer one call may be under way than another. Larger is safer, and uses a little less of short windows.",
+			name: "ADDITIONAL_WINDOW_SIZE", group: groupLimits, def: shortDuration(riftrelay.DefaultMargin), help: "variation of the delay to Riot, until learned",
+			more: "How much longer one call may be under way than another. It is learned for each host from the answers, between `J_MIN` and `J_MAX`; " +
+				"larger is safer, and uses a little less of short windows.",
 			value: duration(&s.Margin, time.Millisecond, time.Minute, ""),
+		},
+		{
+			name: "J_MIN", group: groupLimits, help: "least of what is learned of it [5ms]",
+			more:  "Empty: 5ms, or `ADDITIONAL_WINDOW_SIZE` if that is less. Equal to `J_MAX`: nothing is learned.",
+			value: duration(&s.MinMargin, time.Millisecond, time.Minute, ""),
+		},
+		{
+			name: "J_MAX", group: groupLimits, help: "most of what is learned of it [2s]",
+			more:  "Empty: 2s, or `ADDITIONAL_WINDOW_SIZE` if that is more.",
+			value: duration(&s.MaxMargin, time.Millisecond, time.Minute, ""),
+		},
+		{
+			name: "VIOLATION_LIMIT", group: groupLimits, def: strconv.Itoa(limit.DefaultTolerance), help: "own 429s a minute before a limit is halved",
+			more: "Riot blacklists keys that keep exceeding their limits. A limit that sees more 429s of our own making within a minute is used by half, " +
+				"and all of it again step by step, every five minutes without another. 0: none is tolerated.",
+			value: number(&s.ViolationLimit, 0, 1_000_000),
 		},
 		{
 			name: "ADMISSION_TIMEOUT", group: groupLimits, def: shortDuration(riftrelay.DefaultAdmissionTimeout), help: "longest wait for admission; 0 = no bound",
@@ -131,6 +149,17 @@ func declare(in *Invocation, d *draft) []setting {
 			name: "UPSTREAM_TIMEOUT", group: groupUpstream, def: "90s", help: "wait for an answer, then idle time; 0 = none",
 			more:  "Bounds the wait for the head of an answer, then the time in which its body stands still; never a running body. 0: no bound.",
 			value: duration(&s.UpstreamTimeout, 0, longest, "none"),
+		},
+		{
+			name: "RETRY", group: groupUpstream, help: "502,503,504,reset,timeout: then GETs once more",
+			more: "Failures of Riot's after which a GET or HEAD is sent again, at most twice, within its time and as at most a tenth of all calls. " +
+				"Empty: none. A 429 is always tried again, any method, at most three times.",
+			value: retry(&s.Retry),
+		},
+		{
+			name: "REPLAY_BODY_LIMIT", group: groupUpstream, def: "65536", help: "bytes of a request body kept for another try",
+			more:  "Requests with a larger body, or one of unknown length, are sent once. 0: none is kept.",
+			value: number(&s.ReplayBodyLimit, 0, 64<<20),
 		},
 		{
 			name: "UPSTREAM_PROXY", group: groupUpstream, help: "proxy to reach Riot through", secret: true,

@@ -131,11 +131,11 @@ func TestDefaults(t *testing.T) {
 		DefaultAppLimit:  "20:1,100:120",
 		UpstreamURL:      "https://{host}.api.riotgames.com",
 		UpstreamHTTP2:    true,
-		UpstreamTimeout:  90 * time.Second,
-		ShutdownTimeout:  20 * time.Second,
-		EnableMetrics:    true,
-		LogLevel:         slog.LevelInfo,
-		LogFormat:        "auto",
+		ViolationLimit:   3, ReplayBodyLimit: 65536, UpstreamTimeout: 90 * time.Second,
+		ShutdownTimeout: 20 * time.Second,
+		EnableMetrics:   true,
+		LogLevel:        slog.LevelInfo,
+		LogFormat:       "auto",
 	}
 	// Compared as another type, because Settings hides what it has.
 	type plain Settings

@@ -23,6 +23,9 @@ type Settings struct {
 	QueueTotal       int           // calls that may wait in all; 0 = none
 	AdmissionTimeout time.Duration // longest wait for admission; 0 = no bound
 	Margin           time.Duration // ADDITIONAL_WINDOW_SIZE: J of riftrelay.Config
+	MinMargin        time.Duration // J_MIN; 0 = the library's
+	MaxMargin        time.Duration // J_MAX; 0 = the library's
+	ViolationLimit   int           // own 429s a minute in one scope; 0 = none
 	DefaultAppLimit  string        // "20:1,100:120"
 	Pacing           float64       // burst share, 0 to 1
 
@@ -35,6 +38,8 @@ type Settings struct {
 	UpstreamCAs     *x509.CertPool // the authorities of UPSTREAM_CA_FILE; nil = the system's
 	UpstreamHTTP2   bool
 	UpstreamTimeout time.Duration // 0 = none
+	Retry           riftrelay.Retry
+	ReplayBodyLimit int // bytes; 0 = none
 
 	ShutdownTimeout time.Duration // 0 = refuse what is queued at once
 
@@ -76,12 +81,18 @@ func (s Settings) Limiter() riftrelay.Config {
 		Table:            s.Table,
 		Pacing:           s.Pacing,
 		Margin:           s.Margin,
+		MinMargin:        s.MinMargin,
+		MaxMargin:        s.MaxMargin,
+		ViolationLimit:   noneIsNegative(s.ViolationLimit),
 		DefaultAppLimit:  s.DefaultAppLimit,
 		QueueCapacity:    noneIsNegative(s.QueueCapacity),
 		QueueTotal:       noneIsNegative(s.QueueTotal),
 		AdmissionTimeout: noneIsNegative(s.AdmissionTimeout),
 	}
 }
+
+// ReplayLimit gives ReplayBodyLimit as riftrelay.Transport takes it.
+func (s Settings) ReplayLimit() int64 { return int64(noneIsNegative(s.ReplayBodyLimit)) }
 
 // noneIsNegative translates: a setting of 0 is none, while the library's zero is the default and its negative none.
 func noneIsNegative[T int | time.Duration](v T) T {

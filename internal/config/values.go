@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"riftrelay/limit"
+
+	"riftrelay"
 )
 
 // value is how the text of a setting is understood.
@@ -190,6 +192,20 @@ func quotas(to *string) value {
 // text is checked later, with the settings and files that it depends on.
 func text(to *string, allowed string) value {
 	return value{allowed: allowed, read: func(text string) error { *to = text; return nil }}
+}
+
+func retry(to *riftrelay.Retry) value {
+	return value{
+		allowed: "500 to 599, reset and timeout, separated by commas",
+		read: func(text string) error {
+			r, err := riftrelay.ParseRetry(text)
+			if err != nil {
+				return errNotAllowed
+			}
+			*to = r
+			return nil
+		},
+	}
 }
 
 // address is a host, or host:port; draft.finish puts a port to it.
