@@ -50,7 +50,9 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks) (*rela
 	meters.Watch(limiter.Snapshot)
 
 	base := riftrelay.NewBase(riftrelay.BaseOptions{Proxy: s.UpstreamProxy, RootCAs: s.UpstreamCAs, DisableHTTP2: !s.UpstreamHTTP2})
-	pipeline := &riftrelay.Transport{Limiter: limiter, Base: base, Upstream: s.UpstreamURL, Timeout: s.UpstreamTimeout}
+	pipeline := &riftrelay.Transport{
+		Limiter: limiter, Base: base, Upstream: s.UpstreamURL, Timeout: s.UpstreamTimeout, Retry: s.Retry, ReplayLimit: s.ReplayLimit(),
+	}
 
 	health := &health{state: limiter.Snapshot}
 	local := map[string]http.Handler{
