@@ -133,9 +133,9 @@ func (r *relay) serve(ctx context.Context, signals <-chan os.Signal) error {
 // further signal ends it now.
 func (r *relay) stop(signals <-chan os.Signal) error {
 	grace := r.settings.ShutdownTimeout
-	bound := max(grace, time.Second)        // refusals have to reach their callers too
-	grace -= min(grace/4, time.Second)      // a call that starts in the last moment needs time for its answer
-	closing := func() { r.limiter.Close() } // never fails
+	bound := max(grace, time.Second)            // refusals have to reach their callers too
+	grace -= min(grace/4, time.Second)          // a call that starts in the last moment needs time for its answer
+	closing := func() { _ = r.limiter.Close() } // never fails
 	r.health.draining.Store(true)
 	r.limiter.Drain(grace)
 	// What seemed to fit may not have: the first answer of all can bring lower
@@ -144,18 +144,19 @@ func (r *relay) stop(signals <-chan os.Signal) error {
 
 	ctx, cancel := context.WithTimeout(context.Background(), bound)
 	defer cancel()
-	done := make(chan error, 1)
+	done := make(chan struct{})
 	go func() {
+		defer close(done)
 		r.front.quiet(ctx)
-		done <- r.front.http.Shutdown(ctx)
+		_ = r.front.http.Shutdown(ctx) // that time is over: cut tells what it cost
 	}()
-	var err error
+	insisted := false
 	select {
-	case err = <-done:
+	case <-done:
 	case <-signals:
+		insisted = true
 		cancel()
 		<-done
-		err = errInsisted
 	}
 	cut := r.front.calls.Load()
 	closing()
@@ -163,9 +164,9 @@ func (r *relay) stop(signals <-chan os.Signal) error {
 		_ = s.http.Close() // of closing a listener that is closed already
 	}
 	switch {
-	case errors.Is(err, errInsisted):
+	case insisted:
 		r.log.Warn("told twice to stop", "cut", cut)
-		return err
+		return errInsisted
 	case cut > 0:
 		return fmt.Errorf("SHUTDOWN_TIMEOUT: %d calls were cut off after %v", cut, bound)
 	}

@@ -22,7 +22,7 @@ func newLogger(w io.Writer, s *config.Settings, noColor bool) *slog.Logger {
 	if s.LogFormat == "json" || s.LogFormat == "auto" && !onTerminal {
 		return slog.New(slog.NewJSONHandler(guarded, &slog.HandlerOptions{Level: s.LogLevel}))
 	}
-	return slog.New(tint.NewHandler(guarded, &tint.Options{
+	return slog.New(tint.NewTextHandler(guarded, &tint.Options{
 		Level: s.LogLevel, TimeFormat: time.TimeOnly, NoColor: noColor || !onTerminal,
 	}))
 }

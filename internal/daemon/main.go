@@ -67,7 +67,7 @@ func Main(ctx context.Context, p Process) int {
 		return exitInsists
 	}
 	for line := range strings.Lines(err.Error()) {
-		fmt.Fprintf(p.Stderr, "riftrelay: %s\n", hideKeys(strings.TrimRight(line, "\n")))
+		say(p.Stderr, "riftrelay: %s\n", hideKeys(strings.TrimRight(line, "\n")))
 	}
 	return exitFailed
 }
@@ -84,7 +84,7 @@ func (p Process) run(ctx context.Context, in *config.Invocation) error {
 		return healthcheck(ctx, in.Settings.HealthURL(), p.Stdout)
 	case config.Validate:
 		for _, w := range in.Warnings {
-			fmt.Fprintf(p.Stderr, "riftrelay: %s\n", w)
+			say(p.Stderr, "riftrelay: %s\n", w)
 		}
 		_, err := io.WriteString(p.Stdout, in.Settings.Describe())
 		return err
@@ -109,6 +109,9 @@ func (p Process) serve(ctx context.Context, in *config.Invocation) error {
 	}
 	return r.serve(ctx, p.Signals)
 }
+
+// say prints. When that fails there is nobody left to tell.
+func say(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }
 
 // noColor is the wish of https://no-color.org.
 func (p Process) noColor() bool {

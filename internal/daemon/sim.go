@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -25,16 +26,25 @@ func (p Process) sim(ctx context.Context, o config.SimOptions) error {
 	if err != nil {
 		return fmt.Errorf("--addr: can't listen on %s: %w; allowed: an address of this machine that is free", o.Addr, cause(err))
 	}
-	fmt.Fprintf(p.Stdout, "simulated Riot on http://%s, %s, %s windows; Ctrl-C for the report\n", l.Addr(), o.AppLimit, o.Window)
+	say(p.Stdout, "simulated Riot on http://%s, %s, %s windows; Ctrl-C for the report\n", l.Addr(), o.AppLimit, o.Window)
+	token := "any-key"
+	if len(o.Keys) > 0 {
+		token = "<one of --key>"
+	}
+	say(p.Stdout, "a relay for it: RIOT_TOKEN=%s UPSTREAM_URL=http://%s riftrelay\n", token, l.Addr())
 	if beyondLoopback(l) {
-		fmt.Fprintln(p.Stdout, "it listens beyond this machine, and anybody may call it")
+		say(p.Stdout, "it listens beyond this machine, and anybody may call it\n")
 	}
 
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return edge.Serve(l) })
+	g.Go(func() error {
+		if err := edge.Serve(l); !errors.Is(err, http.ErrServerClosed) { // told to stop before it began
+			return err
+		}
+		return nil
+	})
 	g.Go(func() error {
 		defer edge.Close()
-		_, onTerminal := terminal(p.Stdout)
 		tick := time.NewTicker(5 * time.Second)
 		defer tick.Stop()
 		for before := 0; ; {
@@ -45,8 +55,8 @@ func (p Process) sim(ctx context.Context, o config.SimOptions) error {
 				return nil
 			case <-tick.C:
 				t := edge.Report().Totals
-				if onTerminal && t.Arrived != before {
-					fmt.Fprintf(p.Stdout, "%s  arrived %d  accepted %d  429s %d (violations %d)  refused %d\n",
+				if t.Arrived != before {
+					say(p.Stdout, "%s  arrived %d  accepted %d  429s %d (violations %d)  refused %d\n",
 						time.Now().Format(time.TimeOnly), t.Arrived, t.Accepted, t.Rejected.Total(), t.Violations, t.Refused)
 				}
 				before = t.Arrived
@@ -54,8 +64,8 @@ func (p Process) sim(ctx context.Context, o config.SimOptions) error {
 		}
 	})
 	err = g.Wait()
-	_, printed := fmt.Fprintln(p.Stdout, edge.Report())
-	return errors.Join(err, printed)
+	say(p.Stdout, "%s\n", edge.Report())
+	return err
 }
 
 func newSim(o config.SimOptions) (*riotsim.Edge, error) {
