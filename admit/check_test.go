@@ -123,10 +123,14 @@ func earliest(m *Machine, now limit.Instant, l *lane) limit.Instant {
 		return max(b.service.Next(now), m.method(b, 0).Next(now, p))
 	}
 	at := limit.Never
-	for key := range m.cfg.Keys {
-		if pin := l.line.class.pin; pin < 0 || int(pin) == key {
-			at = min(at, max(b.service.Next(now), m.app(b.host, key).Next(now, p), m.method(b, key).Next(now, p)))
+	c := l.line.class
+	ids := m.ring.candidates(c)
+	for _, key := range ids {
+		avoided := limit.Instant(0)
+		if c.pin < 0 {
+			avoided = m.ring.shuns(now, b, key, ids)
 		}
+		at = min(at, max(m.ring.from[key], avoided, b.service.Next(now), m.app(b.host, key).Next(now, p), m.method(b, key).Next(now, p)))
 	}
 	return at
 }

@@ -13,14 +13,18 @@ func (m *Machine) Enqueue(now limit.Instant, w *Waiter, r Request) (*Permit, Ref
 	if m.draining && (!r.Front || now >= m.until) {
 		return nil, Refusal{Draining, limit.Never}
 	}
-	if m.noKey(r) {
+	c := r.class()
+	if !c.keyless && len(m.ring.candidates(c)) == 0 {
 		return nil, Refusal{NoKey, limit.Never}
 	}
 	b := m.bucket(now, r)
 	if b == nil {
 		return nil, Refusal{QueueFull, now.Add(time.Second)}
 	}
-	l := b.lane(r.class())
+	l := b.lane(c)
+	if !m.ring.usable(c) {
+		return m.tryProbe(now, l)
+	}
 	if p := m.straight(now, l); p != nil {
 		return p, Refusal{}
 	}
@@ -58,6 +62,15 @@ func (m *Machine) straight(now limit.Instant, l *lane) *Permit {
 	m.turn++
 	l.served = m.turn
 	return m.admit(now, l, s.key, policy)
+}
+
+// tryProbe admits a call whose keys are all suspect, if a probe is due.
+func (m *Machine) tryProbe(now limit.Instant, l *lane) (*Permit, Refusal) {
+	policy := m.policy(l.bucket.host, true)
+	if s := m.find(now, l, policy); s.at <= now {
+		return m.admit(now, l, s.key, policy), Refusal{}
+	}
+	return nil, Refusal{NoKey, m.ring.next(now, l.line.class)}
 }
 
 func (m *Machine) join(now limit.Instant, l *lane, w *Waiter, front bool) {

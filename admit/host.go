@@ -7,6 +7,7 @@ import "riftrelay/limit"
 type host struct {
 	node    // in Machine.wakes while calls wait
 	name    string
+	ring    *ring
 	apps    []*limit.Scope // by key, made when first used
 	buckets int
 	margin  *limit.Margin // J of the way to it
@@ -14,7 +15,7 @@ type host struct {
 	busy    []*line // of lines, those with calls
 	waiting [2]int  // calls by priority: normal, high
 	keyed   int     // of the normal ones, those that need the application's budget
-	turn    int     // key that is tried first: ties go round robin
+	turns   []int   // by group, which of its keys is tried first: ties go round robin
 	credit  int     // grants that high had while keyed ones waited; at fairShare normal goes
 }
 
@@ -49,6 +50,22 @@ func (h *host) exit(q *line) {
 	last := h.busy[len(h.busy)-1]
 	h.busy[q.pos], last.pos = last, q.pos
 	h.busy = h.busy[:len(h.busy)-1]
+}
+
+// turn gives which key of a group of n is tried first.
+func (h *host) turn(group, n int) int {
+	if group < len(h.turns) && h.turns[group] < n {
+		return h.turns[group]
+	}
+	return 0
+}
+
+// pass has the key of a group tried first that comes after this one.
+func (h *host) pass(group, index int) {
+	for group >= len(h.turns) {
+		h.turns = append(h.turns, 0)
+	}
+	h.turns[group] = index + 1
 }
 
 func (h *host) empty() bool { return h.waiting[0]+h.waiting[1] == 0 }

@@ -85,7 +85,8 @@ func (l *lane) count(n int) {
 type class struct {
 	high    bool
 	keyless bool
-	pin     int32 // key, or -1
+	pin     int32 // place of the key, or -1
+	group   int32 // of keys, where it isn't pinned
 }
 
 // bucket is one method on one host: what Riot counts together, and the calls
@@ -96,6 +97,7 @@ type bucket struct {
 	keyless bool
 	service limit.Gate     // stops all keys
 	scopes  []*limit.Scope // by key, made when first used; one for keyless calls
+	shunned map[int]shun   // by key; nil if none is
 	lanes   []*lane
 	queued  int
 	normal  int // of queued, those of normal priority
@@ -128,7 +130,7 @@ func (b *bucket) lane(c class) *lane {
 func (b *bucket) waiting(key int) *lane {
 	var best *lane
 	for _, l := range b.lanes {
-		if c := l.line.class; l.n > 0 && !c.high && (c.pin < 0 || int(c.pin) == key) && (best == nil || l.served < best.served) {
+		if c := l.line.class; l.n > 0 && !c.high && b.host.ring.serves(c, key) && (best == nil || l.served < best.served) {
 			best = l
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 // Config is what a Machine is made for. Nothing in it has a default.
 type Config struct {
-	Keys          int           // number of keys
+	Keys          int           // number of keys, all of one group; SetKeys changes them
 	Burst         float64       // share of each window that needs no pacing, 0 to 1
 	Margin        time.Duration // J at first
 	MinMargin     time.Duration // J is learned from here
@@ -32,6 +32,8 @@ const (
 // Machine is the state of admission. Make it with New.
 type Machine struct {
 	cfg      Config
+	ring     *ring
+	expel    bool // Expel has something to look at
 	hosts    map[string]*host
 	buckets  map[bucketID]*bucket
 	wakes    heap // hosts with waiters, by when they can go on
@@ -54,10 +56,17 @@ type bucketID struct {
 
 // New makes a machine in which nothing has happened yet.
 func New(cfg Config) *Machine {
-	return &Machine{
-		cfg: cfg, hosts: map[string]*host{}, buckets: map[bucketID]*bucket{}, swept: -limit.Never,
+	m := &Machine{
+		cfg: cfg, ring: new(ring), hosts: map[string]*host{}, buckets: map[bucketID]*bucket{}, swept: -limit.Never,
 		unusedApp: limit.NewScope(cfg.Start, cfg.Assumed), unusedMethod: limit.NewScope(cfg.Start, nil),
 	}
+	ids := make([]int, cfg.Keys)
+	for i := range ids {
+		ids[i] = m.AddKey(0)
+	}
+	m.SetKeys(0, ids, nil)
+	m.expel = false
+	return m
 }
 
 // Request is a call that wants to be admitted.
@@ -65,7 +74,8 @@ type Request struct {
 	Host, Method string
 	Keyless      bool          // carries no key: method's scope only (R5)
 	High         bool          // priority
-	Pin          int           // key to wait for, or -1
+	Pin          int           // place of the key to wait for, or -1
+	Group        int           // of keys, for a call that isn't pinned
 	Deadline     limit.Instant // latest start; at or before now: now or never
 	Front        bool          // back after a 429: first in its lane, beyond the bounds of the queues
 }
@@ -73,15 +83,14 @@ type Request struct {
 // class gives the lanes that the call may wait in.
 func (r Request) class() class {
 	c := class{high: r.High, keyless: r.Keyless, pin: -1}
-	if !r.Keyless && r.Pin >= 0 {
+	switch {
+	case r.Keyless:
+	case r.Pin >= 0:
 		c.pin = int32(r.Pin)
+	default:
+		c.group = int32(r.Group)
 	}
 	return c
-}
-
-// noKey reports whether there is no key for the call.
-func (m *Machine) noKey(r Request) bool {
-	return !r.Keyless && (m.cfg.Keys == 0 || r.Pin >= m.cfg.Keys)
 }
 
 // Reason says why a call was refused.
@@ -92,7 +101,7 @@ const (
 	None      Reason = iota
 	QueueFull        // as many calls wait as may
 	Deadline         // it could not start in time
-	NoKey            // there is no key for it
+	NoKey            // there is no key for it, or none that is any good
 	Draining         // the machine takes no more calls
 )
 
@@ -106,12 +115,13 @@ type Refusal struct {
 // Permit lets one call go to Riot: with which key, and what it holds until its
 // answer. It ends with Answer or Release.
 type Permit struct {
-	Key int    // -1 for a keyless call
+	Key int    // its id; -1 for a keyless call
 	Gen uint32 // the shell's own: counts the uses of this Permit
 
 	hold   limit.Hold
 	bucket *bucket
-	index  int // in Machine.permits
+	index  int  // in Machine.permits
+	probe  bool // of a suspect key
 }
 
 // wake sets when a host is to be looked at.

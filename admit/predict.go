@@ -11,8 +11,11 @@ func (m *Machine) Estimate(now limit.Instant, r Request) Refusal {
 	if m.draining {
 		return Refusal{Draining, limit.Never}
 	}
-	if m.noKey(r) {
-		return Refusal{NoKey, limit.Never}
+	if c := r.class(); !m.ring.usable(c) {
+		if at := m.ring.next(now, c); at > now {
+			return Refusal{NoKey, at}
+		}
+		return Refusal{None, now} // a probe
 	}
 	b := m.buckets[bucketID{r.Host, r.Method, r.Keyless}]
 	if b == nil {
@@ -37,7 +40,7 @@ func (m *Machine) predict(now limit.Instant, l *lane, k int) limit.Instant {
 	b, c := l.bucket, l.line.class
 	p := m.policy(b.host, c.high)
 	method, app := ahead{of: c, k: k}, ahead{of: c, k: k}
-	alone := m.cfg.Keys <= 1
+	alone := len(m.ring.places) <= 1
 	for _, other := range b.lanes {
 		if other != l {
 			method.add(other, alone)
@@ -58,9 +61,12 @@ func (m *Machine) predict(now limit.Instant, l *lane, k int) limit.Instant {
 	case b.keyless:
 		return max(at, m.method(b, 0).Nth(now, inMethod, p))
 	case c.pin >= 0:
-		return max(at, m.nth(now, b, int(c.pin), inApp, inMethod, p))
+		if int(c.pin) >= len(m.ring.places) {
+			return limit.Never
+		}
+		return max(at, m.nth(now, b, m.ring.places[c.pin], inApp, inMethod, p))
 	}
-	return max(at, m.nthOfAll(now, b, inApp, inMethod, p))
+	return max(at, m.nthOfAll(now, b, m.ring.candidates(c), inApp, inMethod, p))
 }
 
 // ahead counts the calls of other lanes that go before the k-th of a lane of
@@ -77,7 +83,7 @@ type ahead struct {
 func (a *ahead) add(other *lane, alone bool) {
 	c := other.line.class
 	switch {
-	case c.keyless != a.of.keyless || c.pin != a.of.pin && !alone || a.of.high && !c.high:
+	case c.keyless != a.of.keyless || (c.pin != a.of.pin || c.group != a.of.group) && !alone || a.of.high && !c.high:
 	case c.high && !a.of.high:
 		a.high += other.n
 	default:
@@ -98,27 +104,40 @@ func (m *Machine) nth(now limit.Instant, b *bucket, key, inApp, inMethod int, p 
 // nthOfAll is nth where the calls go to whichever key is first. One of n keys
 // gets at least the n-th part of the calls: so none comes before the quickest
 // with an n-th part. That holds for all keys, and where some of them don't
-// take part at all, for the rest.
-func (m *Machine) nthOfAll(now limit.Instant, b *bucket, inApp, inMethod int, p limit.Policy) limit.Instant {
-	keys := m.cfg.Keys
+// take part at all, for the rest. Suspect keys don't.
+func (m *Machine) nthOfAll(now limit.Instant, b *bucket, ids []int, inApp, inMethod int, p limit.Policy) limit.Instant {
+	keys := 0
+	for _, id := range ids {
+		if m.ring.from[id] == 0 {
+			keys++
+		}
+	}
 	quickest := func(n int) limit.Instant {
 		at := limit.Never
-		for key := range keys {
-			if t := m.app(b.host, key).Nth(now, (inApp+n-1)/n, p); t < at {
-				at = min(at, max(t, m.method(b, key).Nth(now, (inMethod+n-1)/n, p)))
+		for _, id := range ids {
+			if m.ring.from[id] != 0 {
+				continue
+			}
+			if t := m.app(b.host, id).Nth(now, (inApp+n-1)/n, p); t < at {
+				at = min(at, max(t, m.method(b, id).Nth(now, (inMethod+n-1)/n, p)))
 			}
 		}
 		return at
 	}
 	const few = 4 // with more keys a few that are stopped make little difference
+	if keys == 0 {
+		return limit.Never
+	}
 	all := quickest(keys)
 	if keys == 1 || keys > few {
 		return all
 	}
 	var buf [few]limit.Instant
 	joins := buf[:0] // when each key could take part
-	for key := range keys {
-		joins = append(joins, m.nth(now, b, key, 1, 1, p))
+	for _, id := range ids {
+		if m.ring.from[id] == 0 {
+			joins = append(joins, m.nth(now, b, id, 1, 1, p))
+		}
 	}
 	slices.Sort(joins)
 	best := max(all, joins[keys-1])

@@ -31,13 +31,13 @@ func (m *Machine) bucket(now limit.Instant, r Request) *bucket {
 }
 
 func (m *Machine) newHost(name string) *host {
-	h := &host{name: name, apps: make([]*limit.Scope, m.cfg.Keys), margin: m.newMargin()}
+	h := &host{name: name, ring: m.ring, apps: make([]*limit.Scope, len(m.ring.keys)), margin: m.newMargin()}
 	h.pos, h.node.host = -1, h
 	return h
 }
 
 func (m *Machine) newBucket(h *host, r Request) *bucket {
-	keys := m.cfg.Keys
+	keys := len(m.ring.keys)
 	if r.Keyless {
 		keys = 1
 	}
@@ -76,7 +76,7 @@ func (m *Machine) idle(now limit.Instant, h *host, scopes []*limit.Scope) bool {
 
 // app gives the application's scope of a key on a host, to ask it.
 func (m *Machine) app(h *host, key int) *limit.Scope {
-	if s := h.apps[key]; s != nil {
+	if s := at(h.apps, key); s != nil {
 		return s
 	}
 	return m.unusedApp
@@ -84,7 +84,7 @@ func (m *Machine) app(h *host, key int) *limit.Scope {
 
 // method gives the scope of a method for a key, to ask it.
 func (m *Machine) method(b *bucket, key int) *limit.Scope {
-	if s := b.scopes[key]; s != nil {
+	if s := at(b.scopes, key); s != nil {
 		return s
 	}
 	return m.unusedMethod
@@ -95,15 +95,31 @@ func (m *Machine) method(b *bucket, key int) *limit.Scope {
 func (m *Machine) use(b *bucket, key int) (app, method *limit.Scope) {
 	if key < 0 {
 		key = 0
-	} else if app = b.host.apps[key]; app == nil {
+	} else if app = at(b.host.apps, key); app == nil {
 		app = limit.NewScope(m.cfg.Start, m.cfg.Assumed)
 		app.Tolerate(m.cfg.Tolerance)
-		b.host.apps[key] = app
+		put(&b.host.apps, key, app)
 	}
-	if method = b.scopes[key]; method == nil {
+	if method = at(b.scopes, key); method == nil {
 		method = limit.NewScope(m.cfg.Start, nil)
 		method.Tolerate(m.cfg.Tolerance)
-		b.scopes[key] = method
+		put(&b.scopes, key, method)
 	}
 	return app, method
+}
+
+// at gives the scope of a key, nil while there is none.
+func at(scopes []*limit.Scope, id int) *limit.Scope {
+	if id < len(scopes) {
+		return scopes[id]
+	}
+	return nil
+}
+
+// put sets the scope of a key, which may be newer than the list.
+func put(scopes *[]*limit.Scope, id int, s *limit.Scope) {
+	for id >= len(*scopes) {
+		*scopes = append(*scopes, nil)
+	}
+	(*scopes)[id] = s
 }

@@ -108,7 +108,11 @@ func (m *Machine) admit(now limit.Instant, l *lane, key int, policy limit.Policy
 	app, method := m.use(l.bucket, key)
 	p.hold.Take(now, policy, &l.bucket.service, app, method)
 	if key >= 0 {
-		l.bucket.host.turn = (key + 1) % m.cfg.Keys
+		k := &m.ring.keys[key]
+		l.bucket.host.pass(k.group, k.index)
+		if m.ring.from[key] != 0 {
+			p.probe, m.ring.from[key] = true, limit.Never
+		}
 	}
 	return p
 }
@@ -132,29 +136,42 @@ func (m *Machine) find(now limit.Instant, l *lane, p limit.Policy) slot {
 		at := max(service, m.method(b, 0).Next(now, p))
 		return slot{key: -1, at: at, app: now, method: at}
 	}
-	if pin := int(l.line.class.pin); pin >= 0 {
-		app, method := m.app(b.host, pin).Next(now, p), max(service, m.method(b, pin).Next(now, p))
-		return slot{key: pin, at: max(app, method), app: app, method: method}
+	c := l.line.class
+	ids := m.ring.candidates(c)
+	first := 0
+	if c.pin < 0 {
+		first = b.host.turn(int(c.group), len(ids))
 	}
 	s := slot{key: -1, at: limit.Never, app: limit.Never, method: limit.Never}
-	key := b.host.turn
-	for range m.cfg.Keys {
-		app := m.app(b.host, key).Next(now, p)
+	i := first
+	for range ids {
+		id := ids[i]
+		app := max(m.ring.from[id], m.app(b.host, id).Next(now, p))
 		s.app = min(s.app, app)
-		if app <= now && max(service, m.method(b, key).Next(now, p)) <= now {
-			return slot{key: key, at: now, app: now, method: now}
+		if app <= now && m.methodNext(now, b, id, c, ids, service, p) <= now {
+			return slot{key: id, at: now, app: now, method: now}
 		}
-		if key++; key == m.cfg.Keys {
-			key = 0
+		if i++; i == len(ids) {
+			i = 0
 		}
 	}
 	if s.app > now {
 		s.at = s.app
 		return s // with so many keys it matters not to ask all methods
 	}
-	for key := range m.cfg.Keys {
-		app, method := m.app(b.host, key).Next(now, p), max(service, m.method(b, key).Next(now, p))
+	for _, id := range ids {
+		app, method := max(m.ring.from[id], m.app(b.host, id).Next(now, p)), m.methodNext(now, b, id, c, ids, service, p)
 		s.at, s.method = min(s.at, max(app, method)), min(s.method, method)
 	}
 	return s
+}
+
+// methodNext gives when a method has room on a key, or is worth trying there
+// again.
+func (m *Machine) methodNext(now limit.Instant, b *bucket, id int, c class, ids []int, service limit.Instant, p limit.Policy) limit.Instant {
+	t := max(service, m.method(b, id).Next(now, p))
+	if b.shunned != nil && c.pin < 0 {
+		t = max(t, m.ring.shuns(now, b, id, ids))
+	}
+	return t
 }

@@ -56,6 +56,9 @@ func (m *Machine) Release(now limit.Instant, p *Permit) {
 const maxSpare = 8192
 
 func (m *Machine) finish(now limit.Instant, p *Permit) {
+	if p.probe {
+		m.probed(now, p)
+	}
 	b, last := p.bucket, len(m.permits)-1
 	m.permits[p.index] = m.permits[last]
 	m.permits[p.index].index = p.index
