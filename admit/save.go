@@ -115,7 +115,8 @@ type Gap struct {
 // have gone after the saving are charged for, and once every window has passed
 // only the limits are left.
 func (m *Machine) Restore(now limit.Instant, v Saved, gap Gap) (scopes int) {
-	gap.Elapsed = max(0, gap.Elapsed) // a clock that was set back makes nothing younger
+	const ages = 10 * 365 * 24 * time.Hour       // or so; keeps sums within bounds
+	gap.Elapsed = min(max(0, gap.Elapsed), ages) // a clock that was set back makes nothing younger
 	gap.Unsaved = min(gap.Unsaved, gap.Elapsed)
 	stale := gap.Elapsed > v.longest()
 	busy := make(map[string]bool, len(v.Hosts))

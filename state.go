@@ -1,0 +1,142 @@
+package riftrelay
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"riftrelay/admit"
+)
+
+// StateInterval is the longest time between two calls of SaveState that a
+// restart allows for: what was let go later than that after the last one, by a
+// process that ended without another, is not known to its successor.
+const StateInterval = 5 * time.Second
+
+// ErrState is what LoadState's errors match that mean: these bytes are not
+// what SaveState wrote.
+var ErrState = errors.New("damaged state")
+
+const (
+	stateVersion = 1
+	maxState     = 64 << 20 // bytes; far beyond what all of Riot's hosts and methods need
+)
+
+// savedState is the file. Lengths of time are nanoseconds.
+type savedState struct {
+	Version  int                `json:"version"`
+	SavedAt  time.Time          `json:"saved_at"`
+	Final    bool               `json:"final"` // nothing was let go after it
+	Hosts    []admit.SavedHost  `json:"hosts"`
+	Scopes   []savedScope       `json:"scopes"`
+	Services []admit.SavedScope `json:"services"`
+}
+
+type savedScope struct {
+	Key string `json:"key,omitempty"` // see kid; empty for calls without a key
+	admit.SavedScope
+}
+
+// kid names a key in files without giving it away, and stays the same when the
+// key's name or place changes.
+func kid(key string) string {
+	mac := hmac.New(sha256.New, []byte(key))
+	mac.Write([]byte("riftrelay/kid/1"))
+	return hex.EncodeToString(mac.Sum(nil))[:16]
+}
+
+// SaveState writes what a successor of this Limiter needs to know so as not to
+// exceed a limit: charges, limits, stops and J. It contains no key. Call it
+// every StateInterval and once more after Close. Its error is that of w.
+func (l *Limiter) SaveState(w io.Writer) error {
+	l.mu.Lock()
+	at, final := time.Now(), l.closed
+	m := l.machine.Save(l.now())
+	keys := l.cfg.Keys
+	l.mu.Unlock()
+
+	kids := kidsOf(keys)
+	v := savedState{
+		Version: stateVersion, SavedAt: at.UTC().Round(0), Final: final,
+		Hosts: m.Hosts, Scopes: make([]savedScope, 0, len(m.Scopes)), Services: m.Services,
+	}
+	for _, s := range m.Scopes {
+		named := savedScope{SavedScope: s}
+		if !s.Keyless {
+			named.Key = kids[s.Key]
+		}
+		v.Scopes = append(v.Scopes, named)
+	}
+	return json.NewEncoder(w).Encode(v)
+}
+
+func kidsOf(keys []Key) []string {
+	kids := make([]string, len(keys))
+	for i, k := range keys {
+		kids[i] = kid(k.Value)
+	}
+	return kids
+}
+
+// Restored tells what LoadState took over: of 12 scopes that were saved a
+// minute ago, the 8 whose keys are still in use.
+type Restored struct {
+	Age    time.Duration // since the saving; 0 if that lies in the future
+	Saved  int           // scopes in the state
+	Scopes int           // of those, taken over
+}
+
+// LoadState takes over what SaveState wrote, before the first call. It is
+// judged by its age, by the wall clock: see docs/operations.md. What belongs to
+// keys that the Limiter doesn't have is left out. An error matches ErrState, or
+// is that of r; nothing has changed then.
+func (l *Limiter) LoadState(r io.Reader) (Restored, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxState+1))
+	if err != nil {
+		return Restored{}, fmt.Errorf("riftrelay: state: %w", err)
+	}
+	if len(data) > maxState {
+		return Restored{}, fmt.Errorf("riftrelay: %w: it has more than %d bytes", ErrState, maxState)
+	}
+	var v savedState
+	if err := json.Unmarshal(data, &v); err != nil {
+		return Restored{}, fmt.Errorf("riftrelay: %w: %w", ErrState, err)
+	}
+	if v.Version != stateVersion {
+		return Restored{}, fmt.Errorf("riftrelay: %w: its version is %d; allowed: %d", ErrState, v.Version, stateVersion)
+	}
+
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	places := make(map[string]int, len(l.cfg.Keys))
+	for i, k := range kidsOf(l.cfg.Keys) {
+		places[k] = i
+	}
+	m := admit.Saved{Hosts: v.Hosts, Services: v.Services}
+	for _, s := range v.Scopes {
+		place, known := places[s.Key]
+		if s.Keyless {
+			place, known = -1, true
+		}
+		if s.SavedScope.Key = place; !known {
+			s.SavedScope.Key = unknownKey
+		}
+		m.Scopes = append(m.Scopes, s.SavedScope)
+	}
+	if !m.Valid() {
+		return Restored{}, fmt.Errorf("riftrelay: %w: a value in it is out of bounds", ErrState)
+	}
+	gap := admit.Gap{Elapsed: max(0, time.Now().Round(0).Sub(v.SavedAt)), Unsaved: StateInterval}
+	if v.Final {
+		gap.Unsaved = 0
+	}
+	return Restored{Age: gap.Elapsed, Saved: len(v.Scopes), Scopes: l.machine.Restore(l.now(), m, gap)}, nil
+}
+
+// unknownKey is a place that no key has.
+const unknownKey = 1 << 30
