@@ -129,7 +129,7 @@ func (m *Machine) Restore(now limit.Instant, v Saved, gap Gap) (scopes int) {
 		}
 	}
 	for _, s := range v.Scopes {
-		if s.Key >= m.cfg.Keys || !s.Keyless && s.Key < 0 {
+		if s.Key >= len(m.ring.keys) || !s.Keyless && s.Key < 0 {
 			continue
 		}
 		if m.restoreScope(now, s, gap, busy[s.Host]) {
@@ -151,7 +151,7 @@ func (m *Machine) Restore(now limit.Instant, v Saved, gap Gap) (scopes int) {
 
 func (m *Machine) restoreScope(now limit.Instant, s SavedScope, gap Gap, busy bool) bool {
 	assumed := m.cfg.Assumed
-	var place **limit.Scope
+	var scopes *[]*limit.Scope
 	if s.Method == "" {
 		h := m.hosts[s.Host]
 		if h == nil {
@@ -161,18 +161,21 @@ func (m *Machine) restoreScope(now limit.Instant, s SavedScope, gap Gap, busy bo
 			h = m.newHost(s.Host)
 			m.hosts[s.Host] = h
 		}
-		place = &h.apps[s.Key]
+		scopes = &h.apps
 	} else {
 		b := m.bucket(now, Request{Host: s.Host, Method: s.Method, Keyless: s.Keyless})
 		if b == nil {
 			return false
 		}
-		assumed, place = nil, &b.scopes[max(0, s.Key)]
+		assumed, scopes = nil, &b.scopes
 	}
-	if *place != nil {
+	key := max(0, s.Key)
+	if at(*scopes, key) != nil {
 		return false // in use
 	}
-	*place = limit.Restore(now, unsaved(s.Limits, gap, busy, m.cfg.Burst), gap.Elapsed, max(m.cfg.Start, now), assumed)
+	scope := limit.Restore(now, unsaved(s.Limits, gap, busy, m.cfg.Burst), gap.Elapsed, max(m.cfg.Start, now), assumed)
+	scope.Tolerate(m.cfg.Tolerance)
+	put(scopes, key, scope)
 	return true
 }
 

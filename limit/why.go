@@ -33,6 +33,7 @@ func (s *Scope) Why(now Instant, p Policy) Why {
 			continue
 		}
 		y = Why{Hindrance: Paced, Until: at, Window: w.state(now, p.Margin)}
+		y.Window.N = w.n() // what is in force, after violations as well
 		if w.next(now, unpaced, s.inFlight > 0) == at {
 			if y.Hindrance = Full; y.Window.Used < y.Window.N {
 				y.Hindrance = Reserved
