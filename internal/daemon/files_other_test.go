@@ -1,0 +1,5 @@
+//go:build !unix
+
+package daemon
+
+func openFiles() int { return 1 << 20 }
