@@ -164,7 +164,7 @@ func useOf(t *testing.T, set limitSet, windows riotsim.WindowKind, latency riots
 		Windows: windows, Latency: latency, Seed: 1,
 	}, lib)
 
-	cycles, skipped := 12, 2
+	cycles, skipped := 8, 2
 	if set.w == time.Second {
 		cycles, skipped = 20, 5
 	}
