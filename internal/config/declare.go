@@ -63,7 +63,7 @@ func declare(in *Invocation, d *draft) []setting {
 		{
 			name: "PORT", group: groupListen, def: "8985", help: "port of the relay",
 			more:  "Applies when `LISTEN_ADDR` has no port. 0: any free one.",
-			value: number(&d.port, 0, 65535),
+			value: number(&d.port, 65535),
 		},
 		{
 			name: "ADMIN_ADDR", group: groupListen, def: "127.0.0.1:8986", help: "metrics and pprof; off = none", emptyValue: true,
@@ -101,7 +101,7 @@ func declare(in *Invocation, d *draft) []setting {
 			name: "VIOLATION_LIMIT", group: groupLimits, def: strconv.Itoa(limit.DefaultTolerance), help: "own 429s a minute before a limit is halved",
 			more: "Riot blacklists keys that keep exceeding their limits. A limit that sees more 429s of our own making within a minute is used by half, " +
 				"and all of it again step by step, every five minutes without another. 0: none is tolerated.",
-			value: number(&s.ViolationLimit, 0, 1_000_000),
+			value: number(&s.ViolationLimit, 1_000_000),
 		},
 		{
 			name: "ADMISSION_TIMEOUT", group: groupLimits, def: shortDuration(riftrelay.DefaultAdmissionTimeout), help: "longest wait for admission; 0 = no bound",
@@ -111,12 +111,12 @@ func declare(in *Invocation, d *draft) []setting {
 		{
 			name: "QUEUE_CAPACITY", group: groupLimits, def: strconv.Itoa(riftrelay.DefaultQueueCapacity), help: "calls that may wait for one host and method",
 			more:  "0: no call waits.",
-			value: number(&s.QueueCapacity, 0, 10_000_000),
+			value: number(&s.QueueCapacity, 10_000_000),
 		},
 		{
 			name: "QUEUE_TOTAL", group: groupLimits, def: strconv.Itoa(riftrelay.DefaultQueueTotal), help: "calls that may wait in all",
 			more:  "0: no call waits.",
-			value: number(&s.QueueTotal, 0, 10_000_000),
+			value: number(&s.QueueTotal, 10_000_000),
 		},
 
 		{
@@ -159,7 +159,7 @@ func declare(in *Invocation, d *draft) []setting {
 		{
 			name: "REPLAY_BODY_LIMIT", group: groupUpstream, def: "65536", help: "bytes of a request body kept for another try",
 			more:  "Requests with a larger body, or one of unknown length, are sent once. 0: none is kept.",
-			value: number(&s.ReplayBodyLimit, 0, 64<<20),
+			value: number(&s.ReplayBodyLimit, 64<<20),
 		},
 		{
 			name: "UPSTREAM_PROXY", group: groupUpstream, help: "proxy to reach Riot through", secret: true,

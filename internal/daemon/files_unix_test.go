@@ -10,5 +10,5 @@ func openFiles() int {
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {
 		return 256
 	}
-	return int(min(l.Cur, 1<<20)) //nolint:unconvert // its type differs from system to system
+	return int(min(l.Cur, 1<<20))
 }
