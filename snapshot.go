@@ -59,14 +59,16 @@ type QueueState struct {
 	Priority Priority
 	Depth    int
 	Oldest   time.Duration // how long the head has waited
+	Start    time.Duration // until the head is predicted to go; Unknown when it hangs on calls under way
+	Why      Wait          // what the head waits for; no Kind when more queues wait than are explained
 }
 
 // Snapshot describes the state at this moment: limits, what is used of them,
 // and what waits.
 func (l *Limiter) Snapshot() Snapshot {
 	l.mu.Lock()
-	at := time.Now()
-	m := l.machine.State(l.now())
+	at, now := time.Now(), l.now()
+	m := l.machine.State(now)
 	l.mu.Unlock()
 
 	s := Snapshot{
@@ -95,28 +97,38 @@ func (l *Limiter) Snapshot() Snapshot {
 	slices.SortFunc(s.Scopes, func(a, b ScopeState) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Method, b.Method), cmp.Compare(a.Key, b.Key))
 	})
-	s.Queues = mergeLanes(m.Queues)
+	queues := make([]QueueState, len(m.Queues))
+	for i, q := range m.Queues {
+		queues[i] = l.queueState(q, now)
+	}
+	s.Queues = mergeLanes(queues)
 	return s
 }
 
-// mergeLanes sums the lanes that differ in their key alone.
-func mergeLanes(lanes []admit.QueueState) []QueueState {
-	queues := make([]QueueState, 0, len(lanes))
-	for _, q := range lanes {
-		p := Normal
-		if q.High {
-			p = High
-		}
-		queues = append(queues, QueueState{Host: q.Host, Method: q.Method, Priority: p, Depth: q.Depth, Oldest: q.Oldest})
+func (l *Limiter) queueState(q admit.QueueState, now limit.Instant) QueueState {
+	s := QueueState{Host: q.Host, Method: q.Method, Depth: q.Depth, Oldest: q.Oldest, Start: Unknown}
+	if q.High {
+		s.Priority = High
 	}
+	if q.Explained {
+		s.Why = l.waitOf(q.Why, now)
+	}
+	if q.Why.Start < limit.Never {
+		s.Start = max(0, q.Why.Start.Sub(now))
+	}
+	return s
+}
+
+// mergeLanes sums the lanes that differ in their key alone. What is told of the
+// head is that of the one that has waited longest.
+func mergeLanes(queues []QueueState) []QueueState {
 	slices.SortFunc(queues, func(a, b QueueState) int {
-		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Method, b.Method), cmp.Compare(a.Priority, b.Priority))
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Method, b.Method), cmp.Compare(a.Priority, b.Priority), cmp.Compare(b.Oldest, a.Oldest))
 	})
 	merged := queues[:0]
 	for _, q := range queues {
 		if n := len(merged); n > 0 && merged[n-1].Host == q.Host && merged[n-1].Method == q.Method && merged[n-1].Priority == q.Priority {
 			merged[n-1].Depth += q.Depth
-			merged[n-1].Oldest = max(merged[n-1].Oldest, q.Oldest)
 			continue
 		}
 		merged = append(merged, q)

@@ -34,8 +34,14 @@ type QueueState struct {
 	High         bool
 	Pin          int // key, or -1
 	Depth        int
-	Oldest       time.Duration
+	Oldest       time.Duration // how long the head has waited
+	Explained    bool          // Why is told
+	Why          Why           // of the head
 }
+
+// explained is how many queues are told why they wait: more of them nobody
+// reads, and the lock is held meanwhile.
+const explained = 512
 
 // State describes the machine at now.
 func (m *Machine) State(now limit.Instant) State {
@@ -61,10 +67,14 @@ func (m *Machine) State(now limit.Instant) State {
 		}
 		for _, l := range b.lanes {
 			if l.n > 0 {
-				s.Queues = append(s.Queues, QueueState{
+				q := QueueState{
 					Host: b.host.name, Method: b.method, High: l.line.class.high, Pin: int(l.line.class.pin),
-					Depth: l.n, Oldest: now.Sub(l.head.since),
-				})
+					Depth: l.n, Oldest: now.Sub(l.head.since), Why: Why{Key: -1, Start: limit.Never},
+				}
+				if len(s.Queues) < explained {
+					q.Explained, q.Why = true, m.why(now, l)
+				}
+				s.Queues = append(s.Queues, q)
 			}
 		}
 	}

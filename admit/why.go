@@ -1,0 +1,77 @@
+package admit
+
+import "riftrelay/limit"
+
+// Part is what of Riot's rules a call waits for.
+type Part uint8
+
+// The parts.
+const (
+	NoPart      Part = iota // nothing: it goes next
+	Application             // the key's budget on the host
+	Method                  // the key's budget for the method
+	Service                 // the method, for all keys
+	NoUsableKey             // a key that is beyond suspicion
+	OtherKey                // the key is good, but was refused this method
+)
+
+// Why is what holds the head of a queue back: {Application, key 1, {Full, until
+// 3s, 100:120}} on key 1, of those it could go on the first with room.
+type Why struct {
+	Part Part
+	Key  int // id; -1 where no key is concerned
+	limit.Why
+	Start limit.Instant // when the head is predicted to start; not before Until, where that is known
+}
+
+// why tells what the head of lane l waits for. It costs a look at each key.
+func (m *Machine) why(now limit.Instant, l *lane) Why {
+	p := m.policy(l.bucket.host, l.line.class.high)
+	y := m.hindrance(now, l, p)
+	y.Start = m.predict(now, l, 1)
+	if y.Until < limit.Never && y.Hindrance != limit.Solo { // an answer may come earlier
+		y.Start = max(y.Start, y.Until)
+	}
+	return y
+}
+
+func (m *Machine) hindrance(now limit.Instant, l *lane, p limit.Policy) Why {
+	b, c := l.bucket, l.line.class
+	if b.keyless {
+		return longer(Why{Key: -1, Part: Service, Why: b.service.Why(now)}, Why{Key: -1, Part: Method, Why: m.method(b, 0).Why(now, p)}).orNext(now)
+	}
+	if !m.ring.usable(c) {
+		return Why{Key: -1, Part: NoUsableKey, Why: limit.Why{Until: m.ring.next(now, c)}}
+	}
+	ids := m.ring.candidates(c)
+	best := Why{Why: limit.Why{Until: limit.Never}, Key: -1}
+	for _, id := range ids {
+		if m.ring.from[id] != 0 {
+			continue // suspect
+		}
+		y := longer(Why{Key: id, Part: Application, Why: m.app(b.host, id).Why(now, p)}, Why{Key: id, Part: Method, Why: m.method(b, id).Why(now, p)})
+		if b.shunned != nil && c.pin < 0 {
+			y = longer(y, Why{Key: id, Part: OtherKey, Why: limit.Why{Until: m.ring.shuns(now, b, id, ids)}})
+		}
+		if best.Key < 0 || y.Until < best.Until {
+			best = y
+		}
+	}
+	return longer(best, Why{Key: -1, Part: Service, Why: b.service.Why(now)}).orNext(now)
+}
+
+// longer gives the one that lasts longer; a, if they end together.
+func longer(a, b Why) Why {
+	if b.Until > a.Until {
+		return b
+	}
+	return a
+}
+
+// orNext is y, unless that is over.
+func (y Why) orNext(now limit.Instant) Why {
+	if y.Until <= now {
+		return Why{Key: y.Key, Why: limit.Why{Until: now}}
+	}
+	return y
+}
