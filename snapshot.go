@@ -99,19 +99,19 @@ func (l *Limiter) Snapshot() Snapshot {
 	})
 	queues := make([]QueueState, len(m.Queues))
 	for i, q := range m.Queues {
-		queues[i] = l.queueState(q, now)
+		queues[i] = queueState(q, l.keyName(q.Why.Key), now)
 	}
 	s.Queues = mergeLanes(queues)
 	return s
 }
 
-func (l *Limiter) queueState(q admit.QueueState, now limit.Instant) QueueState {
+func queueState(q admit.QueueState, key string, now limit.Instant) QueueState {
 	s := QueueState{Host: q.Host, Method: q.Method, Depth: q.Depth, Oldest: q.Oldest, Start: Unknown}
 	if q.High {
 		s.Priority = High
 	}
 	if q.Explained {
-		s.Why = l.waitOf(q.Why, now)
+		s.Why = waitOf(q.Why, key, now)
 	}
 	if q.Why.Start < limit.Never {
 		s.Start = max(0, q.Why.Start.Sub(now))

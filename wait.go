@@ -89,9 +89,10 @@ func inWords(d time.Duration) string {
 	return fmt.Sprintf("%.0f min", d.Minutes())
 }
 
-// waitOf puts the machine's reason in words of the library.
-func (l *Limiter) waitOf(y admit.Why, now limit.Instant) Wait {
-	w := Wait{Key: l.keyName(y.Key), Cause: y.Cause, Until: Unknown}
+// waitOf puts the machine's reason, with the name of its key, in words of the
+// library.
+func waitOf(y admit.Why, key string, now limit.Instant) Wait {
+	w := Wait{Key: key, Cause: y.Cause, Until: Unknown}
 	if y.Until < limit.Never {
 		w.Until = max(0, y.Until.Sub(now))
 	}
