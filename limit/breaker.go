@@ -22,8 +22,13 @@ const (
 	breakerMost     = 3               // an eighth of the limits
 )
 
-// violated notes a violation, and reports whether it was one too many.
-func (b *breaker) violated(now Instant) (tripped bool) {
+// violated notes a violation by a call sent at sentAt, and reports whether it
+// was one too many. Calls that were under way when it tripped are part of what
+// tripped it.
+func (b *breaker) violated(now, sentAt Instant) (tripped bool) {
+	if b.level > 0 && sentAt < b.since {
+		return false
+	}
 	for len(b.recent) > 0 && now.Sub(b.recent[0]) >= violationWindow {
 		b.recent = b.recent[1:]
 	}

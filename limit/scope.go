@@ -53,6 +53,9 @@ func (s *Scope) Next(now Instant, p Policy) Instant {
 // come in between.
 func (s *Scope) Nth(now Instant, k int, p Policy) Instant {
 	at := max(now, s.until)
+	if !s.known && !s.restored {
+		return at // what is assumed is no reason to refuse
+	}
 	for _, w := range s.windows {
 		at = max(at, w.nth(now, k, p))
 	}
