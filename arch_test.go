@@ -29,6 +29,7 @@ var layers = []layer{
 
 	// Parts of the relay know the library, never each other.
 	{"internal/config", []string{".", "route", "limit"}, []string{"github.com/alecthomas/kong", "github.com/goccy/go-yaml", "github.com/joho/godotenv"}},
+	{"internal/admin", []string{".", "route", "limit"}, nil},
 	{"internal/metrics", []string{".", "route", "limit"}, []string{"github.com/prometheus/client_golang"}},
 	{"internal/proxy", []string{".", "route", "limit"}, nil},
 

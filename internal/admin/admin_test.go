@@ -1,0 +1,169 @@
+package admin_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"riftrelay"
+	"riftrelay/internal/admin"
+	"riftrelay/limit"
+	"riftrelay/route"
+)
+
+var update = flag.Bool("update", false, "write what there is as what there should be")
+
+// golden compares with testdata/name.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, bytes.ReplaceAll(want, []byte("\r"), nil)) {
+		t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
+	}
+}
+
+// fixed is a limiter in a state that never changes.
+type fixed struct {
+	wait time.Duration
+	err  error
+	got  *riftrelay.Options
+}
+
+func (f fixed) Estimate(_ route.Route, o riftrelay.Options) (time.Duration, error) {
+	if f.got != nil {
+		*f.got = o
+	}
+	return f.wait, f.err
+}
+
+func (fixed) Snapshot() riftrelay.Snapshot {
+	const matches = "/lol/match/v5/matches/{matchId}"
+	full := riftrelay.WindowState{Limit: 1000, Window: time.Minute, Used: 1000, Others: 20, InFlight: 3, ResetIn: 42 * time.Second}
+	return riftrelay.Snapshot{
+		At: time.Date(2026, 7, 1, 12, 3, 4, 0, time.UTC), Margin: 123456789, Pacing: 0.25, Queued: 17, InFlight: 4, Draining: true,
+		Keys: []riftrelay.KeyState{{Name: "main", Usable: true}, {Name: "spare"}},
+		Scopes: []riftrelay.ScopeState{
+			{Key: "main", Host: "americas", Known: true, InFlight: 3, Windows: []riftrelay.WindowState{
+				{Limit: 20, Window: time.Second, Used: 3, InFlight: 3, ResetIn: 1100 * time.Millisecond},
+				{Limit: 100, Window: 2 * time.Minute, Used: 85, InFlight: 3, ResetIn: 100 * time.Second},
+			}},
+			{Key: "main", Host: "americas", Method: matches, Known: true, InFlight: 3, Windows: []riftrelay.WindowState{full}},
+			{Key: "spare", Host: "euw1", Known: true, Windows: []riftrelay.WindowState{{Limit: 20, Window: time.Second}}},
+			{Host: "europe", Method: "/riot/account/v1/accounts/me", InFlight: 1, Cooldown: 7500 * time.Millisecond, Cause: limit.Service, Windows: []riftrelay.WindowState{}},
+		},
+		Queues: []riftrelay.QueueState{
+			{Host: "euw1", Method: "/lol/status/v4/platform-data", Priority: riftrelay.High, Depth: 2, Oldest: time.Millisecond, Start: riftrelay.Unknown},
+			{Host: "americas", Method: matches, Depth: 15, Oldest: 12 * time.Second, Start: 180 * time.Millisecond, Why: riftrelay.Wait{
+				Kind: riftrelay.WaitWindow, Key: "main", Scope: "method", Limit: 1000, Used: 1000, Others: 20, Window: time.Minute, Until: 180 * time.Millisecond,
+			}},
+		},
+	}
+}
+
+func ask(t *testing.T, l admin.Limiter, url string) (int, []byte) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	admin.Handler(l, route.Default()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, url, http.NoBody))
+	return w.Code, w.Body.Bytes()
+}
+
+func TestState(t *testing.T) {
+	status, body := ask(t, fixed{}, "/api/v1/state")
+	if status != http.StatusOK {
+		t.Fatalf("status %d", status)
+	}
+	golden(t, "state.json", body)
+}
+
+func TestStatus(t *testing.T) {
+	_, raw := ask(t, fixed{}, "/api/v1/state")
+	for name, color := range map[string]bool{"status.txt": false, "status-color.txt": true} {
+		var b bytes.Buffer
+		if err := admin.Print(&b, raw, color); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, b.Bytes())
+	}
+	if err := admin.Print(new(bytes.Buffer), []byte("<html>"), false); err == nil {
+		t.Error("a page was printed as a state")
+	}
+}
+
+func TestEstimate(t *testing.T) {
+	const path = "/lol/status/v4/platform-data"
+	var got riftrelay.Options
+	status, body := ask(t, fixed{wait: 1250 * time.Millisecond, got: &got}, "/api/v1/estimate?priority=high&host=euw1&path="+path)
+	var e admin.Estimate
+	if err := json.Unmarshal(body, &e); err != nil || status != http.StatusOK || e.Wait == nil || *e.Wait != 1.25 || e.Method != path || e.Priority != "high" || got.Priority != riftrelay.High {
+		t.Errorf("%d %s, asked with %+v", status, body, got)
+	}
+	status, body = ask(t, fixed{err: &riftrelay.RejectedError{Reason: riftrelay.ReasonNoKey, Detail: "no key is configured"}}, "/api/v1/estimate?host=euw1&path="+path)
+	if !strings.Contains(string(body), `"wait_seconds": null`) || !strings.Contains(string(body), `"refused": "no_available_key"`) || status != http.StatusOK {
+		t.Errorf("refused: %d %s", status, body)
+	}
+	if status, _ := ask(t, fixed{err: errors.New("?")}, "/api/v1/estimate?host=euw1&path="+path); status != http.StatusInternalServerError {
+		t.Errorf("an error is answered %d", status)
+	}
+	for query, want := range map[string]string{
+		"":                                       "host or path is missing",
+		"host=euw1":                              "host or path is missing",
+		"host=euw9&path=" + path:                 "euw",
+		"host=euw1&path=/lol/nothing":            "/lol/nothing",
+		"host=euw1&path=" + path + "&prio=high":  "allowed: host, path, verb, priority",
+		"host=euw1&priority=urgent&path=" + path: "allowed: normal, high",
+		"host=euw1&verb=DELETE&path=" + path:     "DELETE",
+		"host=euw1&path=/lol/../status/v4/x":     "",
+	} {
+		status, body := ask(t, fixed{}, "/api/v1/estimate?"+query)
+		if status != http.StatusBadRequest || !strings.Contains(string(body), want) {
+			t.Errorf("%s: %d %s, want 400 with %q", query, status, body, want)
+		}
+	}
+}
+
+func TestOnlyReads(t *testing.T) {
+	for _, path := range admin.Paths {
+		w := httptest.NewRecorder()
+		admin.Handler(fixed{}, route.Default()).ServeHTTP(w, httptest.NewRequest(http.MethodPost, path, http.NoBody))
+		if w.Code != http.StatusMethodNotAllowed {
+			t.Errorf("POST %s: %d", path, w.Code)
+		}
+	}
+}
+
+func TestAsk(t *testing.T) {
+	s := httptest.NewServer(admin.Handler(fixed{}, route.Default()))
+	defer s.Close()
+	for _, url := range []string{s.URL, s.URL + "/", strings.TrimPrefix(s.URL, "http://")} {
+		if raw, err := admin.Ask(t.Context(), url); err != nil || !json.Valid(raw) {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+	other := httptest.NewServer(http.NotFoundHandler())
+	defer other.Close()
+	if _, err := admin.Ask(t.Context(), other.URL); err == nil || !strings.Contains(err.Error(), "404") {
+		t.Errorf("something else: %v", err)
+	}
+	other.Close()
+	if _, err := admin.Ask(t.Context(), other.URL); err == nil || !strings.Contains(err.Error(), "--addr") {
+		t.Errorf("nobody: %v", err)
+	}
+}

@@ -1,0 +1,73 @@
+package admin
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"riftrelay"
+)
+
+// Estimate is what a call would wait now, if nothing else came.
+type Estimate struct {
+	Host     string `json:"host"`
+	Method   string `json:"method"`
+	Priority string `json:"priority"`
+	// Wait is until it would start; null when it would be refused.
+	Wait *Seconds `json:"wait_seconds"`
+	// Refused is the reason of a refusal, as in the relay's own answers.
+	Refused string `json:"refused,omitempty"`
+	Detail  string `json:"detail,omitempty"`
+}
+
+// problem is the answer to a question that can't be answered.
+type problem struct {
+	Error string `json:"error"`
+}
+
+func estimate(l Limiter, m Matcher, q url.Values) (status int, v any) {
+	bad := func(format string, args ...any) (int, any) {
+		return http.StatusBadRequest, problem{fmt.Sprintf(format, args...)}
+	}
+	for name := range q {
+		switch name {
+		case "host", "path", "verb", "priority":
+		default:
+			return bad("there is no parameter %.50q; allowed: host, path, verb, priority", name)
+		}
+	}
+	var o riftrelay.Options
+	switch p := q.Get("priority"); p {
+	case "", "normal":
+	case "high":
+		o.Priority = riftrelay.High
+	default:
+		return bad("priority is %.50q; allowed: normal, high", p)
+	}
+	host, path, verb := q.Get("host"), q.Get("path"), q.Get("verb")
+	if host == "" || path == "" {
+		return bad("host or path is missing; allowed: host=euw1&path=/lol/status/v4/platform-data")
+	}
+	if verb == "" {
+		verb = http.MethodGet
+	}
+	path, _, _ = strings.Cut(path, "?")
+	r, err := m.Match(strings.ToUpper(verb), host, path)
+	if err != nil {
+		return bad("%s", err)
+	}
+	e := Estimate{Host: r.Host, Method: r.Method.String(), Priority: o.Priority.String()}
+	wait, err := l.Estimate(r, o)
+	var rejected *riftrelay.RejectedError
+	switch {
+	case err == nil:
+		e.Wait = known(wait)
+	case errors.As(err, &rejected):
+		e.Refused, e.Detail = string(rejected.Reason), rejected.Detail
+	default:
+		return http.StatusInternalServerError, problem{err.Error()}
+	}
+	return http.StatusOK, e
+}

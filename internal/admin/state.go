@@ -1,0 +1,137 @@
+package admin
+
+import (
+	"math"
+	"time"
+
+	"riftrelay"
+	"riftrelay/limit"
+)
+
+// Seconds is a length of time in seconds, to the microsecond.
+type Seconds float64
+
+func seconds(d time.Duration) Seconds { return Seconds(math.Round(d.Seconds()*1e6) / 1e6) }
+
+// known is seconds, or nil for a time that nobody can tell.
+func known(d time.Duration) *Seconds {
+	if d < 0 {
+		return nil
+	}
+	s := seconds(d)
+	return &s
+}
+
+// duration is the way back.
+func (s Seconds) duration() time.Duration { return time.Duration(float64(s) * float64(time.Second)) }
+
+// State is the answer to /api/v1/state: riftrelay.Snapshot, for machines.
+type State struct {
+	At       time.Time `json:"at"`
+	Margin   Seconds   `json:"margin_seconds"` // J in force, the largest of all hosts
+	Pacing   float64   `json:"pacing"`         // burst share: 0 = spread, 1 = burst
+	Queued   int       `json:"queued"`
+	InFlight int       `json:"in_flight"`
+	Draining bool      `json:"draining"`
+	Keys     []Key     `json:"keys"`
+	Scopes   []Scope   `json:"scopes"`
+	Queues   []Queue   `json:"queues"`
+}
+
+// Key is one key, by its name.
+type Key struct {
+	Name   string `json:"name"`
+	Usable bool   `json:"usable"`
+}
+
+// Scope is what Riot counts together.
+type Scope struct {
+	Key      string   `json:"key"` // empty for calls without a key (RSO)
+	Host     string   `json:"host"`
+	Method   string   `json:"method"` // empty for the application's scope
+	Known    bool     `json:"known"`  // Riot's own headers have been seen
+	InFlight int      `json:"in_flight"`
+	Cooldown Seconds  `json:"cooldown_seconds"` // left of a stop after a 429
+	Cause    string   `json:"cooldown_cause"`   // kind of that 429; empty without a stop
+	Windows  []Window `json:"windows"`          // shortest first
+}
+
+// Window is one limit.
+type Window struct {
+	Limit    int     `json:"limit"`
+	Window   Seconds `json:"window_seconds"`
+	Used     int     `json:"used"` // ours and others'
+	Ours     int     `json:"ours"`
+	Others   int     `json:"others"`
+	InFlight int     `json:"in_flight"` // of ours
+	Reset    Seconds `json:"reset_seconds"`
+}
+
+// Queue is what waits for one method at one priority.
+type Queue struct {
+	Host     string   `json:"host"`
+	Method   string   `json:"method"`
+	Priority string   `json:"priority"`
+	Depth    int      `json:"depth"`
+	Oldest   Seconds  `json:"oldest_seconds"` // how long the head has waited
+	Start    *Seconds `json:"start_seconds"`  // until the head is predicted to go
+	Why      *Why     `json:"why"`            // what the head waits for; null when more queues wait than are explained
+}
+
+// Why is what a call waits for. Text says it in a sentence.
+type Why struct {
+	Kind   string   `json:"kind"` // window, pacing, cooldown, synchronising, service, others, no_key or turn
+	Key    string   `json:"key"`
+	Scope  string   `json:"scope"` // application, method or service
+	Limit  int      `json:"limit"`
+	Window Seconds  `json:"window_seconds"`
+	Used   int      `json:"used"`
+	Others int      `json:"others"`
+	Cause  string   `json:"cause"`
+	Until  *Seconds `json:"until_seconds"`
+	Text   string   `json:"text"`
+}
+
+func stateOf(s riftrelay.Snapshot) *State {
+	v := &State{
+		At: s.At.UTC(), Margin: seconds(s.Margin), Pacing: s.Pacing, Queued: s.Queued, InFlight: s.InFlight, Draining: s.Draining,
+		Keys: make([]Key, len(s.Keys)), Scopes: make([]Scope, len(s.Scopes)), Queues: make([]Queue, len(s.Queues)),
+	}
+	for i, k := range s.Keys {
+		v.Keys[i] = keyOf(k)
+	}
+	for i, sc := range s.Scopes {
+		o := Scope{
+			Key: sc.Key, Host: sc.Host, Method: sc.Method, Known: sc.Known, InFlight: sc.InFlight,
+			Cooldown: seconds(sc.Cooldown), Cause: causeOf(sc.Cause), Windows: make([]Window, len(sc.Windows)),
+		}
+		for j, w := range sc.Windows {
+			o.Windows[j] = Window{
+				Limit: w.Limit, Window: seconds(w.Window), Used: w.Used, Ours: w.Used - w.Others, Others: w.Others,
+				InFlight: w.InFlight, Reset: seconds(w.ResetIn),
+			}
+		}
+		v.Scopes[i] = o
+	}
+	for i, q := range s.Queues {
+		v.Queues[i] = Queue{
+			Host: q.Host, Method: q.Method, Priority: q.Priority.String(), Depth: q.Depth,
+			Oldest: seconds(q.Oldest), Start: known(q.Start), Why: whyOf(q.Why),
+		}
+	}
+	return v
+}
+
+func keyOf(k riftrelay.KeyState) Key { return Key{Name: k.Name, Usable: k.Usable} }
+
+func whyOf(w riftrelay.Wait) *Why {
+	if w.Kind == "" {
+		return nil
+	}
+	return &Why{
+		Kind: string(w.Kind), Key: w.Key, Scope: w.Scope, Limit: w.Limit, Window: seconds(w.Window), Used: w.Used, Others: w.Others,
+		Cause: causeOf(w.Cause), Until: known(w.Until), Text: w.String(),
+	}
+}
+
+func causeOf(k limit.Kind) string { return k.String() }
