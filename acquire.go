@@ -48,13 +48,13 @@ func (l *Limiter) acquire(ctx context.Context, r route.Route, o *Options, deadli
 		l.tell(AdmissionEvent{Route: r, Priority: o.Priority, Gone: true})
 		return Permit{}, err
 	}
+	l.mu.Lock()
 	req, err := l.request(r, o, deadline, front)
 	if err != nil {
+		l.mu.Unlock()
 		l.tell(AdmissionEvent{Route: r, Priority: o.Priority, Reason: err.Reason})
 		return Permit{}, err
 	}
-
-	l.mu.Lock()
 	now := l.now()
 	w := l.takeWaiter()
 	p, refusal := l.machine.Enqueue(now, &w.Waiter, req)

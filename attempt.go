@@ -73,7 +73,7 @@ func (a *attempt) why(ctx context.Context, err error) error {
 }
 
 // observe learns from the head of the answer, or settles a try without one.
-func (a *attempt) observe(resp *http.Response, err error) limit.Lesson {
+func (a *attempt) observe(resp *http.Response, err error) learned {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.took = time.Since(a.began)
@@ -84,7 +84,7 @@ func (a *attempt) observe(resp *http.Response, err error) limit.Lesson {
 		a.permit.Sent() // it may have been
 	}
 	a.permit.Release()
-	return limit.Lesson{}
+	return learned{}
 }
 
 // done tells the hooks how the try ended.
@@ -132,8 +132,17 @@ func (a *attempt) getConn(string) {
 	a.took = time.Since(a.began)
 	a.tell(AnswerEvent{Key: old.Key(), Err: errSentAgain, Retry: true})
 	o := *a.options
-	o.Pin = Pin(old.key + 1) // the header is written already
+	if old.key != nil {
+		o.Pin, o.choice = AnyKey, &choice{only: old.key} // the header is written already
+		if c := a.options.choice; c != nil {
+			o.choice.path = c.path
+		}
+	}
 	permit, err := a.t.Limiter.acquire(a.parent, a.route, &o, a.deadline, true)
+	if err == nil && permit.key != old.key && (permit.key == nil || permit.key.id != old.key.id) { // replaced meanwhile
+		permit.Release()
+		err = &RejectedError{Reason: ReasonNoKey, Route: a.route, Detail: "key " + old.Key() + " is in use no more"}
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.permit, a.written, a.refused = permit, false, err

@@ -19,6 +19,11 @@ type Config struct {
 	// limits of one (R20).
 	Keys []Key
 
+	// Groups send some calls on keys of their own, those of another product.
+	// Each needs a key that is named like it. Nil means that all keys serve all
+	// calls.
+	Groups []Group
+
 	// Table maps paths to methods. Nil means route.Default().
 	Table *route.Table
 

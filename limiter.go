@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"riftrelay/admit"
@@ -16,8 +17,11 @@ import (
 // timer and the callers that wait. All methods are safe for concurrent use.
 // Make it with New.
 type Limiter struct {
-	cfg   Config
-	epoch time.Time // limit.Instant 0
+	cfg      Config
+	epoch    time.Time // limit.Instant 0
+	grouping grouping
+	keys     atomic.Pointer[keyList] // written with mu held
+	ids17    *idMemory
 
 	mu      sync.Mutex
 	machine *admit.Machine
@@ -25,8 +29,12 @@ type Limiter struct {
 	armed   limit.Instant // when timer fires; limit.Never when it won't
 	spare   []*waiter
 	closed  bool
+	held    []*held // by the machine's id; also of keys removed, until the id serves another
+	ids     []int   // of the keys in use, by place
+	groups  []int   // of the keys in use, by place
 
-	grantedFunc func(*admit.Waiter, *admit.Permit) // l.granted, bound once
+	grantedFunc  func(*admit.Waiter, *admit.Permit) // l.granted, bound once
+	expelledFunc func(*admit.Waiter, admit.Refusal) // l.expelled
 }
 
 // New makes a Limiter. The error names every field of cfg that is wrong, its
@@ -36,9 +44,15 @@ func New(cfg Config) (*Limiter, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Limiter{cfg: cfg, epoch: time.Now(), armed: limit.Never}
+	grouping, err := newGrouping(cfg.Groups)
+	if err == nil {
+		err = grouping.check(cfg.Keys)
+	}
+	if err != nil {
+		return nil, err
+	}
+	l := &Limiter{cfg: cfg, epoch: time.Now(), armed: limit.Never, grouping: grouping}
 	l.machine = admit.New(admit.Config{
-		Keys:          len(cfg.Keys),
 		Burst:         cfg.Pacing,
 		Margin:        cfg.Margin,
 		MinMargin:     cfg.MinMargin,
@@ -49,7 +63,12 @@ func New(cfg Config) (*Limiter, error) {
 		QueueTotal:    max(0, cfg.QueueTotal),
 		Start:         limit.Instant(cfg.Margin),
 	})
-	l.grantedFunc = l.granted
+	l.grantedFunc, l.expelledFunc = l.granted, l.expelled
+	l.ids17 = newIDMemory()
+	if err := l.setKeys(0, cfg.Keys); err != nil {
+		return nil, err
+	}
+	l.cfg.Keys = nil // from here on the list is what SetKeys says
 	return l, nil
 }
 
@@ -76,6 +95,7 @@ func (l *Limiter) TryAcquire(r route.Route, o Options) (Permit, error) {
 // poll lets go what can go and sets the timer for what can go later. l.mu is
 // held.
 func (l *Limiter) poll(now limit.Instant) {
+	l.machine.Expel(now, l.expelledFunc)
 	l.machine.Poll(now, l.grantedFunc)
 	next := l.machine.NextWake()
 	if next >= l.armed || l.closed {
@@ -101,16 +121,17 @@ func (l *Limiter) fire() {
 // Estimate predicts how long a call with these options would wait now, if
 // nothing else came.
 func (l *Limiter) Estimate(r route.Route, o Options) (time.Duration, error) {
+	l.mu.Lock()
 	req, err := l.request(r, &o, time.Time{}, false)
 	if err != nil {
+		l.mu.Unlock()
 		return 0, err
 	}
-	l.mu.Lock()
 	now := l.now()
 	e := l.machine.Estimate(now, req)
 	l.mu.Unlock()
 	if e.Reason != admit.None {
-		return 0, l.rejectedError(r, e, now, nil)
+		return 0, l.rejectedError(r, &o, e, now, nil)
 	}
 	return max(0, e.Start.Sub(now)), nil
 }
@@ -155,11 +176,4 @@ func (l *Limiter) Close() error {
 		l.timer.Stop()
 	}
 	return nil
-}
-
-func (l *Limiter) keyName(key int) string {
-	if key < 0 {
-		return ""
-	}
-	return l.cfg.Keys[key].Name
 }

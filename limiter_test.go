@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -300,7 +301,7 @@ func TestSnapshot(t *testing.T) {
 		}
 		p.Sent()
 		s := l.Snapshot()
-		if len(s.Scopes) != 2 || s.InFlight != 1 || s.Margin != riftrelay.DefaultMargin || s.Keys[0] != (riftrelay.KeyState{Name: "main", Usable: true}) {
+		if len(s.Scopes) != 2 || s.InFlight != 1 || s.Margin != riftrelay.DefaultMargin || !reflect.DeepEqual(s.Keys[0], riftrelay.KeyState{Name: "main", Usable: true, State: riftrelay.KeyUsable}) {
 			t.Fatalf("snapshot %+v", s)
 		}
 		app, method := s.Scopes[0], s.Scopes[1]

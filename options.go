@@ -21,6 +21,8 @@ type Options struct {
 
 	// Report, when set, is filled in by Transport before RoundTrip returns.
 	Report *Report
+
+	choice *choice // Transport's own
 }
 
 // NowOrNever as Options.MaxWait admits a call at once or not at all.
@@ -51,7 +53,8 @@ type Pin int
 // AnyKey lets the limiter choose.
 const AnyKey Pin = 0
 
-// KeyAt pins to Config.Keys[i].
+// KeyAt pins to the key in place i: of Config.Keys, or of the list that SetKeys
+// was given last.
 func KeyAt(i int) Pin { return Pin(i + 1) }
 
 // Report tells how Transport served a call.

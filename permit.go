@@ -7,6 +7,7 @@ import (
 
 	"riftrelay/admit"
 	"riftrelay/limit"
+	"riftrelay/route"
 )
 
 // Permit is the leave to send one call. It ends with Observe or Release,
@@ -17,7 +18,7 @@ type Permit struct {
 	l   *Limiter
 	p   *admit.Permit
 	gen uint32
-	key int // index of the key, -1 without one
+	key *held // nil without one
 }
 
 // permit makes the public form of p. l.mu is held.
@@ -25,7 +26,11 @@ func (l *Limiter) permit(p *admit.Permit) Permit {
 	if p == nil {
 		return Permit{}
 	}
-	return Permit{l: l, p: p, gen: p.Gen, key: p.Key}
+	permit := Permit{l: l, p: p, gen: p.Gen}
+	if p.Key >= 0 {
+		permit.key = l.held[p.Key]
+	}
+	return permit
 }
 
 // live reports whether the permit has not ended yet. l.mu is held.
@@ -34,16 +39,16 @@ func (p Permit) live() bool { return p.p.Gen == p.gen }
 // Key gives the name of the key to send with; empty for a call without one
 // (RSO).
 func (p Permit) Key() string {
-	if p.l == nil {
+	if p.key == nil {
 		return ""
 	}
-	return p.l.keyName(p.key)
+	return p.key.Name
 }
 
 // Authorize sets the key in the header of the call to be sent.
 func (p Permit) Authorize(h http.Header) {
-	if p.l != nil && p.key >= 0 {
-		h["X-Riot-Token"] = []string{p.l.cfg.Keys[p.key].Value}
+	if p.key != nil {
+		h["X-Riot-Token"] = []string{p.key.Value}
 	}
 }
 
@@ -63,12 +68,18 @@ func (p Permit) Sent() {
 }
 
 // Observe ends the permit with the head of Riot's answer and learns from it,
-// whatever its status.
+// whatever its status: also how the key is.
 func (p Permit) Observe(status int, h http.Header) { p.observe(status, h) }
 
-func (p Permit) observe(status int, h http.Header) limit.Lesson {
+// learned is what an answer taught.
+type learned struct {
+	limit.Lesson
+	elsewhere *held // a key that can serve the call, where its own can't
+}
+
+func (p Permit) observe(status int, h http.Header) learned {
 	if p.l == nil {
-		return limit.Lesson{}
+		return learned{}
 	}
 	a := limit.Answer{
 		Status:      status,
@@ -77,6 +88,7 @@ func (p Permit) observe(status int, h http.Header) limit.Lesson {
 		MethodLimit: first(h, "X-Method-Rate-Limit"),
 		MethodCount: first(h, "X-Method-Rate-Limit-Count"),
 	}
+	said := verdict(status, h)
 	if status == http.StatusTooManyRequests {
 		a.Type, a.RetryAfter = first(h, "X-Rate-Limit-Type"), h["Retry-After"]
 		a.Wall, a.Random = time.Now(), rand.Float64()
@@ -84,13 +96,17 @@ func (p Permit) observe(status int, h http.Header) limit.Lesson {
 	p.l.mu.Lock()
 	defer p.l.mu.Unlock()
 	if !p.live() {
-		return limit.Lesson{}
+		return learned{}
 	}
 	p.p.Gen++
 	now := p.l.now()
-	lesson := p.l.machine.Answer(now, p.p, a)
+	var got learned
+	if place := p.l.machine.Judge(now, p.p, said, status); place >= 0 {
+		got.elsewhere = p.l.keys.Load().places[place]
+	}
+	got.Lesson = p.l.machine.Answer(now, p.p, a)
 	p.l.poll(now)
-	return lesson
+	return got
 }
 
 // first is http.Header.Get for a name that is canonical already.
@@ -115,4 +131,20 @@ func (p Permit) Release() {
 		p.l.machine.Release(now, p.p)
 		p.l.poll(now)
 	}
+}
+
+// deny notes, after the permit's end, that Riot doesn't know its key, and gives
+// another that can serve the call.
+func (p Permit) deny(r route.Route, status int) (elsewhere *held) {
+	l := p.l
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	l.machine.Deny(now, p.key.id, admit.Denial{At: now, Status: status, Method: r.Method.String()})
+	place := l.machine.Elsewhere(now, p.key.id, r.Host, r.Method.String())
+	l.poll(now)
+	if place < 0 {
+		return nil
+	}
+	return l.keys.Load().places[place]
 }

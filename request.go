@@ -2,6 +2,8 @@ package riftrelay
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"riftrelay/admit"
@@ -10,6 +12,7 @@ import (
 )
 
 // request checks what the caller asks for and puts it in the machine's terms.
+// l.mu is held.
 func (l *Limiter) request(r route.Route, o *Options, deadline time.Time, front bool) (admit.Request, *RejectedError) {
 	if r.Method == nil || r.Host == "" {
 		return admit.Request{}, &RejectedError{Reason: ReasonInvalidRoute, Detail: "the route is empty; allowed: one that route.Table.Match gave"}
@@ -21,13 +24,42 @@ func (l *Limiter) request(r route.Route, o *Options, deadline time.Time, front b
 	if !deadline.IsZero() {
 		req.Deadline = limit.Instant(deadline.Sub(l.epoch))
 	}
-	if req.Pin >= len(l.cfg.Keys) || req.Pin < -1 {
+	if req.Pin >= len(l.ids) || req.Pin < -1 {
 		return req, &RejectedError{
 			Reason: ReasonInvalidTokenIndex, Route: r,
-			Detail: fmt.Sprintf("key %d; allowed: %s", req.Pin, keyRange(len(l.cfg.Keys))),
+			Detail: fmt.Sprintf("key %d; allowed: %s", req.Pin, keyRange(len(l.ids))),
+		}
+	}
+	req.Group = l.grouping.of(r, o)
+	if req.Pin >= 0 && l.groups[req.Pin] != req.Group {
+		return req, &RejectedError{
+			Reason: ReasonInvalidTokenIndex, Route: r,
+			Detail: fmt.Sprintf("key %d is not in the group of keys for this call; allowed: %s", req.Pin, l.placesOf(req.Group)),
+		}
+	}
+	if c := o.choice; c != nil {
+		req.First = c.first && c.only == nil
+		if c.only != nil {
+			if req.Pin = l.keys.Load().place(c.only.id); req.Pin < 0 {
+				return req, &RejectedError{Reason: ReasonNoKey, Route: r, Detail: "key " + c.only.Name + " is in use no more"}
+			}
 		}
 	}
 	return req, nil
+}
+
+// placesOf lists the places of a group's keys.
+func (l *Limiter) placesOf(group int) string {
+	var places []string
+	for place, g := range l.groups {
+		if g == group {
+			places = append(places, strconv.Itoa(place))
+		}
+	}
+	if len(places) == 0 {
+		return "none, it has no keys"
+	}
+	return strings.Join(places, ", ")
 }
 
 func keyRange(n int) string {
@@ -53,12 +85,12 @@ const timedOut admit.Reason = 255
 
 // reject makes the error of a call that was not admitted, and tells of it.
 func (l *Limiter) reject(r route.Route, o *Options, why admit.Refusal, now limit.Instant, waited time.Duration, cause error) *RejectedError {
-	err := l.rejectedError(r, why, now, cause)
+	err := l.rejectedError(r, o, why, now, cause)
 	l.tell(AdmissionEvent{Route: r, Priority: o.Priority, Reason: err.Reason, Waited: waited})
 	return err
 }
 
-func (l *Limiter) rejectedError(r route.Route, why admit.Refusal, now limit.Instant, cause error) *RejectedError {
+func (l *Limiter) rejectedError(r route.Route, o *Options, why admit.Refusal, now limit.Instant, cause error) *RejectedError {
 	err := &RejectedError{Route: r, Err: cause}
 	switch why.Reason {
 	case admit.QueueFull:
@@ -67,7 +99,7 @@ func (l *Limiter) rejectedError(r route.Route, why admit.Refusal, now limit.Inst
 		err.Reason = ReasonDeadline
 	case admit.NoKey:
 		err.Reason = ReasonNoKey
-		err.Detail = "no key is configured"
+		err.Detail = l.whyNoKey(r, o)
 	case admit.Draining:
 		err.Reason = ReasonShuttingDown
 	case timedOut:

@@ -25,9 +25,22 @@ type Snapshot struct {
 
 // KeyState is one key.
 type KeyState struct {
-	Name   string
-	Usable bool
+	Name      string
+	Group     string // empty for the default one
+	Usable    bool   // State is KeyUsable
+	State     KeyCondition
+	NextProbe time.Duration // of a suspect key: until the next call on it; 0 while one is under way
+	Reasons   []string      // the latest two answers that speak against it, as "401 Unknown apikey 12 s ago"
 }
+
+// KeyCondition says how a key is.
+type KeyCondition string
+
+// The conditions.
+const (
+	KeyUsable  KeyCondition = "usable"
+	KeySuspect KeyCondition = "suspect" // Riot doesn't know it: only probes go on it
+)
 
 // ScopeState is one scope of limits: an application's (key + host) or a
 // method's (key + host + method).
@@ -69,19 +82,26 @@ func (l *Limiter) Snapshot() Snapshot {
 	l.mu.Lock()
 	at, now := time.Now(), l.now()
 	m := l.machine.State(now)
+	keys, names := l.keyStates(now), l.namesByID()
 	l.mu.Unlock()
 
 	s := Snapshot{
 		At: at, Margin: m.Margin, Pacing: m.Burst, Queued: m.Queued, InFlight: m.InFlight, Draining: m.Draining,
-		Keys:   make([]KeyState, len(l.cfg.Keys)),
-		Scopes: make([]ScopeState, len(m.Scopes)),
+		Keys:   keys,
+		Scopes: make([]ScopeState, 0, len(m.Scopes)),
 	}
-	for i, k := range l.cfg.Keys {
-		s.Keys[i] = KeyState{Name: k.Name, Usable: true}
+	name := func(id int) string {
+		if id < 0 {
+			return ""
+		}
+		return names[id]
 	}
-	for i, scope := range m.Scopes {
+	for _, scope := range m.Scopes {
+		if scope.Key >= 0 && name(scope.Key) == "" {
+			continue // of a key that was removed
+		}
 		st := ScopeState{
-			Key: l.keyName(scope.Key), Host: scope.Host, Method: scope.Method, Known: scope.Known, InFlight: scope.InFlight,
+			Key: name(scope.Key), Host: scope.Host, Method: scope.Method, Known: scope.Known, InFlight: scope.InFlight,
 			Cooldown: scope.Cooldown, Cause: scope.Cause, Windows: make([]WindowState, len(scope.Windows)),
 		}
 		if scope.Service > st.Cooldown {
@@ -92,14 +112,14 @@ func (l *Limiter) Snapshot() Snapshot {
 				Limit: w.N, Window: w.W, Used: w.Used, Others: w.Others, InFlight: min(scope.InFlight, w.Used-w.Others), ResetIn: w.ResetIn,
 			}
 		}
-		s.Scopes[i] = st
+		s.Scopes = append(s.Scopes, st)
 	}
 	slices.SortFunc(s.Scopes, func(a, b ScopeState) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Method, b.Method), cmp.Compare(a.Key, b.Key))
 	})
 	queues := make([]QueueState, len(m.Queues))
 	for i, q := range m.Queues {
-		queues[i] = queueState(q, l.keyName(q.Why.Key), now)
+		queues[i] = queueState(q, name(q.Why.Key), now)
 	}
 	s.Queues = mergeLanes(queues)
 	return s

@@ -57,7 +57,7 @@ func (l *Limiter) SaveState(w io.Writer) error {
 	l.mu.Lock()
 	at, final := time.Now(), l.closed
 	m := l.machine.Save(l.now())
-	keys := l.cfg.Keys
+	keys := l.held // never written to: SetKeys makes another
 	l.mu.Unlock()
 
 	kids := kidsOf(keys)
@@ -75,7 +75,7 @@ func (l *Limiter) SaveState(w io.Writer) error {
 	return json.NewEncoder(w).Encode(v)
 }
 
-func kidsOf(keys []Key) []string {
+func kidsOf(keys []*held) []string {
 	kids := make([]string, len(keys))
 	for i, k := range keys {
 		kids[i] = kid(k.Value)
@@ -113,8 +113,8 @@ func (l *Limiter) LoadState(r io.Reader) (Restored, error) {
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	places := make(map[string]int, len(l.cfg.Keys))
-	for i, k := range kidsOf(l.cfg.Keys) {
+	places := make(map[string]int, len(l.held))
+	for i, k := range kidsOf(l.held) {
 		places[k] = i
 	}
 	m := admit.Saved{Hosts: v.Hosts, Services: v.Services}

@@ -88,6 +88,12 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 
+	c := t.choose(r, path, o)
+	if c != nil {
+		with := *o
+		with.choice = c
+		o = &with
+	}
 	deadline := t.Limiter.deadline(req.Context(), o)
 	var last outcomeOfTry
 	for try, refusals, repeats := 0, 0, 0; ; try++ {
@@ -118,7 +124,10 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		lesson := a.observe(resp, err)
 		limited := lesson.Kind != limit.NotLimited
 		again := false
+		moves := t.moves(c, r, o, permit, resp, lesson.elsewhere)
 		switch {
+		case moves:
+			again = body.again()
 		case limited:
 			refusals++
 			again = refusals <= maxRefusals && body.again()
@@ -130,8 +139,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			t.sign(resp, permit)
 			again = again && keep(resp)
 		}
-		a.done(resp, err, lesson, again)
-		if again && !limited {
+		a.done(resp, err, lesson.Lesson, again)
+		if again && !limited && !moves {
 			again = pause(req.Context(), repeats) == nil
 		}
 		if !again {
@@ -213,7 +222,7 @@ func (t *Transport) outgoing(req *http.Request, r route.Route, path string, perm
 // sign says who answered, and on which key.
 func (t *Transport) sign(resp *http.Response, permit Permit) {
 	resp.Header["X-Riftrelay-Source"] = sourceRiot
-	if permit.key >= 0 {
+	if permit.key != nil {
 		resp.Header["X-Riftrelay-Key"] = []string{permit.Key()}
 	}
 }

@@ -124,7 +124,7 @@ func earliest(m *Machine, now limit.Instant, l *lane) limit.Instant {
 	}
 	at := limit.Never
 	c := l.line.class
-	ids := m.ring.candidates(c)
+	ids := m.choice(now, b, c, p)
 	for _, key := range ids {
 		avoided := limit.Instant(0)
 		if c.pin < 0 {

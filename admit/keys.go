@@ -1,10 +1,15 @@
 package admit
 
 import (
+	"slices"
 	"time"
 
 	"riftrelay/limit"
 )
+
+// maxKeys bounds the keys that are remembered: those in the list, and those of
+// which something counts still.
+const maxKeys = 1 << 12
 
 // ring is the keys: which there are, which calls each is for, and how it is.
 //
@@ -80,12 +85,42 @@ func (r *ring) candidates(c class) []int {
 	return nil
 }
 
+// choice is candidates, of which only one is left for a call of bucket b that
+// wants the first that is any good: or a suspect one before it whose probe can
+// go.
+func (m *Machine) choice(now limit.Instant, b *bucket, c class, p limit.Policy) []int {
+	ids := m.ring.candidates(c)
+	if !c.first {
+		return ids
+	}
+	first := -1
+	for i, id := range ids {
+		switch from := m.ring.from[id]; {
+		case from > now || from > 0 && m.app(b.host, id).Next(now, p) > now:
+			continue
+		case b.shunned[id].until <= now:
+			return ids[i : i+1]
+		}
+		if first < 0 {
+			first = i
+		}
+	}
+	if first < 0 {
+		return ids
+	}
+	return ids[first : first+1]
+}
+
 // serves reports whether calls of a class may go on a key.
 func (r *ring) serves(c class, id int) bool {
-	if c.keyless {
+	switch {
+	case c.keyless:
 		return true
-	}
-	if c.pin < 0 {
+	case c.first:
+		ids := r.candidates(c)
+		i := slices.IndexFunc(ids, func(id int) bool { return r.from[id] == 0 })
+		return i >= 0 && ids[i] == id
+	case c.pin < 0:
 		return r.keys[id].live && r.keys[id].group == int(c.group)
 	}
 	return int(c.pin) < len(r.places) && r.places[c.pin] == id
@@ -131,7 +166,7 @@ func (m *Machine) SetKeys(now limit.Instant, ids, groups []int) {
 	for _, g := range groups {
 		n = max(n, g+1)
 	}
-	r.places, r.groups = append([]int(nil), ids...), make([][]int, n)
+	r.places, r.groups = slices.Clone(ids), make([][]int, n)
 	for i, id := range ids {
 		g := 0
 		if groups != nil {
@@ -146,14 +181,18 @@ func (m *Machine) SetKeys(now limit.Instant, ids, groups []int) {
 }
 
 // AddKey gives the id of a new key, of which nothing is known: that of a key
-// long gone if possible. SetKeys has to come next.
-func (m *Machine) AddKey(now limit.Instant) int {
+// long gone if possible. SetKeys has to come next. It is -1 when too many keys
+// have come and gone too fast. The ids of keys about to come back are spared.
+func (m *Machine) AddKey(now limit.Instant, spare []int) int {
 	r := m.ring
 	for id := range r.keys {
-		if !r.keys[id].live && m.forget(now, id) {
+		if !r.keys[id].live && !slices.Contains(spare, id) && m.forget(now, id) {
 			r.keys[id], r.from[id] = key{live: true}, 0
 			return id
 		}
+	}
+	if len(r.keys) == maxKeys {
+		return -1
 	}
 	r.keys, r.from = append(r.keys, key{live: true}), append(r.from, 0)
 	return len(r.keys) - 1
@@ -218,6 +257,15 @@ func (m *Machine) Deny(now limit.Instant, id int, d Denial) {
 		m.ring.from[id] = now.Add(rising(firstProbe, lastProbe, k.probes))
 	}
 	m.deny(now, id, Unknown, d)
+}
+
+// Elsewhere gives the place of another key that could serve a call that the key
+// with this id can't, else -1.
+func (m *Machine) Elsewhere(now limit.Instant, id int, host, method string) (place int) {
+	if b := m.buckets[bucketID{host, method, false}]; b != nil {
+		return m.other(now, b, id)
+	}
+	return -1
 }
 
 func (m *Machine) deny(now limit.Instant, id int, v Verdict, d Denial) {
@@ -294,12 +342,7 @@ func (m *Machine) other(now limit.Instant, b *bucket, id int) (place int) {
 			best, first = o, t
 		}
 	}
-	for place, o := range m.ring.places {
-		if o == best {
-			return place
-		}
-	}
-	return -1
+	return slices.Index(m.ring.places, best)
 }
 
 // probed ends a probe.
@@ -336,8 +379,6 @@ func (m *Machine) Expel(now limit.Instant, refuse func(*Waiter, Refusal)) {
 
 // KeyHealth is how a key is.
 type KeyHealth struct {
-	Place   int // in the list; -1 for one that is no more
-	Group   int
 	Suspect bool
 	Probe   limit.Instant // of a suspect key: when the next probe may go; Never while one is under way
 	Reasons []Denial      // the latest two that speak against it
@@ -346,12 +387,7 @@ type KeyHealth struct {
 // KeyHealth tells how the key with this id is.
 func (m *Machine) KeyHealth(id int) KeyHealth {
 	k := m.ring.keys[id]
-	h := KeyHealth{Place: -1, Group: k.group, Suspect: k.suspect, Reasons: append([]Denial(nil), k.reasons...)}
-	for place, other := range m.ring.places {
-		if other == id {
-			h.Place = place
-		}
-	}
+	h := KeyHealth{Suspect: k.suspect, Reasons: slices.Clone(k.reasons)}
 	if k.suspect {
 		h.Probe = m.ring.from[id]
 	}

@@ -87,6 +87,7 @@ type class struct {
 	keyless bool
 	pin     int32 // place of the key, or -1
 	group   int32 // of keys, where it isn't pinned
+	first   bool  // of them, where not any will do
 }
 
 // bucket is one method on one host: what Riot counts together, and the calls

@@ -62,7 +62,7 @@ func New(cfg Config) *Machine {
 	}
 	ids := make([]int, cfg.Keys)
 	for i := range ids {
-		ids[i] = m.AddKey(0)
+		ids[i] = m.AddKey(0, nil)
 	}
 	m.SetKeys(0, ids, nil)
 	m.expel = false
@@ -76,6 +76,7 @@ type Request struct {
 	High         bool          // priority
 	Pin          int           // place of the key to wait for, or -1
 	Group        int           // of keys, for a call that isn't pinned
+	First        bool          // not on whichever key of the group is free, but on the first that is any good
 	Deadline     limit.Instant // latest start; at or before now: now or never
 	Front        bool          // back after a 429: first in its lane, beyond the bounds of the queues
 }
@@ -88,7 +89,7 @@ func (r Request) class() class {
 	case r.Pin >= 0:
 		c.pin = int32(r.Pin)
 	default:
-		c.group = int32(r.Group)
+		c.group, c.first = int32(r.Group), r.First
 	}
 	return c
 }

@@ -66,7 +66,7 @@ func (m *Machine) predict(now limit.Instant, l *lane, k int) limit.Instant {
 		}
 		return max(at, m.nth(now, b, m.ring.places[c.pin], inApp, inMethod, p))
 	}
-	return max(at, m.nthOfAll(now, b, m.ring.candidates(c), inApp, inMethod, p))
+	return max(at, m.nthOfAll(now, b, m.choice(now, b, c, p), inApp, inMethod, p))
 }
 
 // ahead counts the calls of other lanes that go before the k-th of a lane of
@@ -83,7 +83,7 @@ type ahead struct {
 func (a *ahead) add(other *lane, alone bool) {
 	c := other.line.class
 	switch {
-	case c.keyless != a.of.keyless || (c.pin != a.of.pin || c.group != a.of.group) && !alone || a.of.high && !c.high:
+	case c.keyless != a.of.keyless || (c.pin != a.of.pin || c.group != a.of.group || c.first != a.of.first) && !alone || a.of.high && !c.high:
 	case c.high && !a.of.high:
 		a.high += other.n
 	default:

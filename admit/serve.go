@@ -137,7 +137,7 @@ func (m *Machine) find(now limit.Instant, l *lane, p limit.Policy) slot {
 		return slot{key: -1, at: at, app: now, method: at}
 	}
 	c := l.line.class
-	ids := m.ring.candidates(c)
+	ids := m.choice(now, b, c, p)
 	first := 0
 	if c.pin < 0 {
 		first = b.host.turn(int(c.group), len(ids))
