@@ -26,7 +26,7 @@ const (
 // was one too many. Calls that were under way when it tripped are part of what
 // tripped it.
 func (b *breaker) violated(now, sentAt Instant) (tripped bool) {
-	if b.level > 0 && sentAt < b.since {
+	if b.level > 0 && sentAt <= b.since {
 		return false
 	}
 	for len(b.recent) > 0 && now.Sub(b.recent[0]) >= violationWindow {

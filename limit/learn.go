@@ -113,7 +113,7 @@ func Learn(now Instant, a Answer, h *Hold, service *Gate, app, method *Scope, j 
 	}
 	gate.stop(l.Until, l.Kind)
 	if scope != nil {
-		l.Unexplained = !slices.ContainsFunc(windows, func(w *window) bool { return w.others.about(now, w.quota.W) })
+		l.Unexplained = sentAt > scope.lowered && !slices.ContainsFunc(windows, func(w *window) bool { return w.others.about(now, w.quota.W) })
 		if l.Tripped = scope.breaker.violated(now, sentAt); l.Tripped {
 			scope.halve()
 		}

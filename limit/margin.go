@@ -66,7 +66,11 @@ func (m *Margin) Answered(now Instant, trip time.Duration) {
 // Exceeded learns from a sign that J was too small: a 429 of our own making, or
 // a count that our own calls don't explain, on a call of that round trip.
 func (m *Margin) Exceeded(now Instant, trip time.Duration) {
-	m.forced, m.since = max(2*m.j, trip), now
+	if m.forced > 0 && now.Add(-trip) <= m.since {
+		m.forced = max(m.forced, trip) // it was under way when J grew
+	} else {
+		m.forced, m.since = max(2*m.j, trip), now
+	}
 	m.update(now)
 }
 

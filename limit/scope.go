@@ -16,6 +16,7 @@ type Scope struct {
 	known    bool    // Riot's limits have been seen, or it was seen to have none
 	restored bool    // the windows were, so they are worth saving again
 	silent   int     // counted answers without limits while not known
+	lowered  Instant // when a limit was last seen to be lower than before
 	toldBy   Instant // when the call was sent whose answer told the limits
 }
 
@@ -164,6 +165,9 @@ func (s *Scope) learn(now Instant, limits, counts string, counted bool, h *Hold,
 		}
 		w := s.windows[i]
 		if current {
+			if q.n < w.quota.N {
+				s.lowered = now
+			}
 			w.setLimit(now, q.n)
 		}
 		if told {
