@@ -47,7 +47,7 @@ func (m leakChecked) Run() int {
 const quickExit = "atexit_sleep_ms=0"
 
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata", Setup: func(env *testscript.Env) error {
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", Setup: func(env *testscript.Env) error {
 		env.Setenv("GORACE", quickExit)
 		return nil
 	}})

@@ -99,7 +99,7 @@ func startEdge(t *testing.T, sim riotsim.Config) (edge *riotsim.Edge, url string
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		if err := edge.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		if err := serveEdge(edge, l); err != nil {
 			t.Error(err)
 		}
 	}()
