@@ -37,6 +37,7 @@ type setting struct {
 // draft holds what is read before it can be used: what depends on other settings or on a file.
 type draft struct {
 	keys               []riftrelay.Key
+	keyFile            string
 	listen, admin      string
 	port               int
 	hosts, methodsFile string
@@ -53,6 +54,18 @@ func declare(in *Invocation, d *draft) []setting {
 			more: "Keys of several products, separated by commas. A name is what metrics, logs and answers call the key; without one it is key0, key1 … by place. " +
 				"As a flag a key can be read in the list of processes: better set it in the environment or in `.env`. Get one at <https://developer.riotgames.com>.",
 			value: keys(&d.keys),
+		},
+		{
+			name: "RIOT_TOKEN_FILE", group: groupKeys, help: "file of keys, one a line, watched for changes",
+			more: "In place of `RIOT_TOKEN`: `RGAPI-…` or `name=RGAPI-…` in each line, and `#` comments. When the file changes, and on SIGHUP, it is read again: " +
+				"nothing that waits is dropped, and a file with a mistake changes nothing. SIGHUP also reads `.env` again, if the keys are from there.",
+			value: text(&d.keyFile, "a readable file of keys"),
+		},
+		{
+			name: "KEY_ROUTES", group: groupKeys, help: "calls with keys of their own: /lol/tournament/=name",
+			more: "`/beginning/of/a/path=group` or `host:kr=group`, separated by commas; the longest beginning that fits counts, a host where none does. " +
+				"The keys of a group are named like it, or with a number behind: `tournament`, `tournament.2`. All other keys serve all other calls. See [keys](keys.md).",
+			value: keyRoutes(&s.Groups),
 		},
 
 		{
@@ -217,7 +230,7 @@ const longest = 7 * 24 * time.Hour
 func demoOptions(o *DemoOptions) []setting {
 	return options([]setting{
 		{name: "FOR", def: "0", help: "how long; 0 = until Ctrl-C", value: duration(&o.For, 0, longest, "until Ctrl-C")},
-		{name: "RATE_LIMIT", def: riftrelay.DefaultAppLimit, help: "application limit of the simulated edge", value: quotas(&o.RateLimit)},
+		{name: "RATE_LIMIT", def: "20:1,100:10", help: "application limit of the simulated edge", value: quotas(&o.RateLimit)},
 		{name: "PACING", def: "spread", help: "spread, burst, or 0 to 1: the unpaced share", value: pacing(&o.Pacing)},
 		{name: "SEED", def: "1", help: "seed of the load; the same seed, the same calls", value: seed(&o.Seed)},
 	})

@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 
 	"riftrelay"
 	"riftrelay/route"
@@ -20,10 +21,11 @@ func (d *draft) finish(in *Invocation, cmd command, env Env, sources []source, r
 	if port == "" {
 		port = strconv.Itoa(d.port)
 	}
-	s.Listen, s.Admin = net.JoinHostPort(host, port), d.admin
+	s.Listen, s.Admin, s.KeyFile = net.JoinHostPort(host, port), d.admin, d.keyFile
 	if !cmd.strict {
 		return
 	}
+	d.readKeyFile(env, cmd, sources, r)
 	list := d.keys
 	s.keys = func() []riftrelay.Key { return slices.Clone(list) }
 
@@ -51,7 +53,12 @@ func (d *draft) finish(in *Invocation, cmd command, env Env, sources []source, r
 			complain("UPSTREAM_CA_FILE", err)
 		}
 	}
-	if len(list) == 0 && !r.wrong["RIOT_TOKEN"] && !r.wrong[".env"] && !r.wrong["CONFIG_FILE"] { // it may be in there
+	if len(s.Groups) > 0 && len(list) > 0 {
+		if _, err := riftrelay.New(riftrelay.Config{Keys: list, Groups: s.Groups}); err != nil {
+			complain("KEY_ROUTES", errors.New(strings.ReplaceAll(err.Error(), "riftrelay: ", "")))
+		}
+	}
+	if len(list) == 0 && !r.wrong["RIOT_TOKEN"] && !r.wrong["RIOT_TOKEN_FILE"] && !r.wrong[".env"] && !r.wrong["CONFIG_FILE"] { // it may be in there
 		r.bad("RIOT_TOKEN", "RIOT_TOKEN is not set; allowed: a key from https://developer.riotgames.com, or several (without one, try: riftrelay demo)")
 	}
 }

@@ -21,7 +21,7 @@ func keys(to *[]riftrelay.Key) value {
 			return strings.Join(shown, ",")
 		},
 		read: func(text string) error {
-			list, problems := splitKeys(text)
+			list, problems := readKeys(strings.Split(text, ","), func(i int) string { return fmt.Sprintf("key %d", i) })
 			if len(problems) > 0 {
 				return partsError(problems)
 			}
@@ -36,16 +36,16 @@ type partsError []string
 
 func (f partsError) Error() string { return strings.Join(f, "; ") }
 
-func splitKeys(text string) (list []riftrelay.Key, problems []string) {
+// readKeys reads parts of the form RGAPI-… or name=RGAPI-…; label says which one is meant.
+func readKeys(parts []string, label func(int) string) (list []riftrelay.Key, problems []string) {
 	const maxKeys, maxName, maxValue = 1024, 64, 256
-	parts := strings.Split(text, ",")
 	if len(parts) > maxKeys {
 		return nil, []string{fmt.Sprintf("has %d keys; allowed: at most %d", len(parts), maxKeys)}
 	}
 	names, values := map[string]int{}, map[string]int{}
 	for i, part := range parts {
 		bad := func(format string, args ...any) {
-			problems = append(problems, fmt.Sprintf("key %d ", i)+fmt.Sprintf(format, args...))
+			problems = append(problems, label(i)+" "+fmt.Sprintf(format, args...))
 		}
 		name, value, named := strings.Cut(part, "=")
 		if !named {
@@ -60,7 +60,7 @@ func splitKeys(text string) (list []riftrelay.Key, problems []string) {
 			bad("has a wrong name; allowed: 1 to %d letters, digits, '-', '_' and '.'", maxName)
 		default:
 			if j, dup := names[name]; dup {
-				bad("is named %q, as key %d is; allowed: each name once", name, j)
+				bad("is named %q, as %s is; allowed: each name once", name, label(j))
 			}
 			names[name] = i
 		}
@@ -71,7 +71,7 @@ func splitKeys(text string) (list []riftrelay.Key, problems []string) {
 			bad("is not shown; allowed: 1 to %d visible ASCII characters", maxValue)
 		default:
 			if j, dup := values[value]; dup {
-				bad("is the same as key %d; allowed: each key once", j)
+				bad("is the same as %s; allowed: each key once", label(j))
 			}
 			values[value] = i
 		}

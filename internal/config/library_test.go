@@ -1,6 +1,7 @@
 package config
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,7 +15,7 @@ func TestKeysFollowTheLibrarysRule(t *testing.T) {
 		"a", "a,b", "n=a", "n=a,n=b", "a,a", "n.-_9=a", "n!=a", "=a", "n=", "ä=a", "n=ä", "n=a b", long + "=a", long + "x=a",
 		strings.Repeat("v", 256), strings.Repeat("v", 257), "key1=a,b", "a,key0=b", strings.Repeat("v,", 1025) + "v", "n=\x7f", "n=~!",
 	} {
-		list, problems := splitKeys(text)
+		list, problems := readKeys(strings.Split(text, ","), strconv.Itoa)
 		if len(problems) > 0 && list == nil { // too many
 			list = make([]riftrelay.Key, 1025)
 		}

@@ -3,6 +3,8 @@ package config
 import (
 	"errors"
 	"os"
+
+	"riftrelay"
 )
 
 // Command is what the command line asks for.
@@ -77,6 +79,13 @@ func Parse(args []string, env Env) (*Invocation, error) {
 	}
 	d.finish(in, cmd, env, sources, &r)
 	in.Warnings = r.warnings
+	in.Settings.reload = func() ([]riftrelay.Key, error) {
+		again, err := Parse(args, env)
+		if err != nil {
+			return nil, err
+		}
+		return again.Settings.Keys(), nil
+	}
 	if err := r.err(); err != nil {
 		return nil, err
 	}

@@ -19,6 +19,9 @@ type Settings struct {
 	Listen string // the relay's address as net.Listen takes it, ":8985"
 	Admin  string // the admin listener's; "" = none
 
+	KeyFile string            // RIOT_TOKEN_FILE, to be watched; "" = none
+	Groups  []riftrelay.Group // of KEY_ROUTES
+
 	QueueCapacity    int           // calls that may wait for one host and method; 0 = none
 	QueueTotal       int           // calls that may wait in all; 0 = none
 	AdmissionTimeout time.Duration // longest wait for admission; 0 = no bound
@@ -53,16 +56,20 @@ type Settings struct {
 
 	// keys is a func because package fmt can't look into one: where it prints a Settings in an unexported field of
 	// another struct, it goes past String and GoString.
-	keys func() []riftrelay.Key
+	keys   func() []riftrelay.Key
+	reload func() ([]riftrelay.Key, error)
 }
 
-// Keys are the keys of RIOT_TOKEN, at least one for Serve and Validate. Every one has a name.
+// Keys are the keys of RIOT_TOKEN or RIOT_TOKEN_FILE, at least one for Serve and Validate. Every one has a name.
 func (s Settings) Keys() []riftrelay.Key {
 	if s.keys == nil {
 		return nil
 	}
 	return s.keys()
 }
+
+// ReloadKeys reads the keys again from where they came. The error says what is wrong, never a key.
+func (s Settings) ReloadKeys() ([]riftrelay.Key, error) { return s.reload() }
 
 // Effective is one setting in force, for people.
 type Effective struct {
@@ -78,6 +85,7 @@ func (s Settings) Effective() []Effective { return append([]Effective(nil), s.ef
 func (s Settings) Limiter() riftrelay.Config {
 	return riftrelay.Config{
 		Keys:             s.Keys(),
+		Groups:           s.Groups,
 		Table:            s.Table,
 		Pacing:           s.Pacing,
 		Margin:           s.Margin,
