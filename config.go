@@ -49,6 +49,9 @@ type Config struct {
 	// that value, the limit of a development key.
 	DefaultAppLimit string
 
+	// Aliases are budgets that several hosts share. Nil means none.
+	Aliases []Alias
+
 	// ViolationLimit is how many 429s of our own making a scope tolerates
 	// within a minute. One more, and it halves its limits, and doubles J, for
 	// five minutes or more: Riot blacklists keys that keep violating (R19). 0
@@ -148,6 +151,11 @@ func (c Config) withDefaults() (Config, []limit.Quota, error) {
 	quotas, err := limit.ParseQuotas(c.DefaultAppLimit)
 	if err != nil {
 		bad("DefaultAppLimit", fmt.Sprintf("%q (%v)", c.DefaultAppLimit, err), "calls:seconds, as in 20:1,100:120")
+	}
+	for i, a := range c.Aliases {
+		if !a.valid() {
+			bad(fmt.Sprintf("Aliases[%d]", i), fmt.Sprintf("%q on %q", a.Path, a.Hosts), "a path that begins with / and two hosts or more")
+		}
 	}
 	if c.ViolationLimit == 0 {
 		c.ViolationLimit = limit.DefaultTolerance

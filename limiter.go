@@ -58,6 +58,7 @@ func New(cfg Config) (*Limiter, error) {
 		MinMargin:     cfg.MinMargin,
 		MaxMargin:     cfg.MaxMargin,
 		Assumed:       assumed,
+		Alias:         budgets(cfg.Aliases),
 		Tolerance:     max(0, cfg.ViolationLimit),
 		QueueCapacity: max(0, cfg.QueueCapacity),
 		QueueTotal:    max(0, cfg.QueueTotal),

@@ -5,7 +5,8 @@ import "riftrelay/limit"
 // node is an element of a heap: a lane or a host, ordered by key.
 type node struct {
 	key  int64
-	pos  int // index in its heap, -1 outside
+	last int64 // of equal keys the one with the lower last is first
+	pos  int   // index in its heap, -1 outside
 	lane *lane
 	host *host
 }
@@ -19,10 +20,14 @@ func (h heap) swap(i, j int) {
 	h[i].pos, h[j].pos = i, j
 }
 
+func (h heap) less(i, j int) bool {
+	return h[i].key < h[j].key || h[i].key == h[j].key && h[i].last < h[j].last
+}
+
 func (h heap) up(i int) {
 	for i > 0 {
 		parent := (i - 1) / 2
-		if h[parent].key <= h[i].key {
+		if !h.less(i, parent) {
 			return
 		}
 		h.swap(i, parent)
@@ -34,7 +39,7 @@ func (h heap) down(i int) {
 	for {
 		least := i
 		for c := 2*i + 1; c <= 2*i+2 && c < len(h); c++ {
-			if h[c].key < h[least].key {
+			if h.less(c, least) {
 				least = c
 			}
 		}

@@ -206,7 +206,7 @@ func (m *Machine) forget(now limit.Instant, id int) bool {
 		}
 	}
 	for _, b := range m.buckets {
-		if s := at(b.scopes, id); s != nil && !b.keyless && !s.Idle(now, b.host.margin.J()) {
+		if s := at(b.set.scopes, id); s != nil && !b.keyless && !s.Idle(now, b.host.margin.J()) {
 			return false
 		}
 	}
@@ -216,8 +216,8 @@ func (m *Machine) forget(now limit.Instant, id int) bool {
 		}
 	}
 	for _, b := range m.buckets {
-		if id < len(b.scopes) && !b.keyless {
-			b.scopes[id] = nil
+		if id < len(b.set.scopes) && !b.keyless {
+			b.set.scopes[id] = nil
 			delete(b.shunned, id)
 		}
 	}

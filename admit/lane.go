@@ -96,9 +96,9 @@ type bucket struct {
 	host    *host
 	method  string
 	keyless bool
-	service limit.Gate     // stops all keys
-	scopes  []*limit.Scope // by key, made when first used; one for keyless calls
-	shunned map[int]shun   // by key; nil if none is
+	service limit.Gate   // stops all keys
+	set     *scopeSet    // its scopes, which others may have too
+	shunned map[int]shun // by key; nil if none is
 	lanes   []*lane
 	queued  int
 	normal  int // of queued, those of normal priority

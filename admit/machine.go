@@ -16,7 +16,10 @@ type Config struct {
 	Assumed       []limit.Quota // of an application, before Riot's first headers
 	Tolerance     int           // 429s of our own making a minute, in one scope, before it halves its limits
 	QueueCapacity int           // calls waiting for one host and method
-	QueueTotal    int           // calls waiting in all
+	// Alias names the budget that a method on a host shares with others (R8);
+	// empty if it has one of its own. Nil is none.
+	Alias      func(host, method string) string
+	QueueTotal int // calls waiting in all
 	// Start is before when no scope's first call goes: J after the process
 	// began, so that calls of a dead process that are still under way are
 	// counted before that call's answer.
@@ -44,6 +47,7 @@ type Machine struct {
 	draining bool
 	until    limit.Instant // while draining: nothing starts at or after it
 	swept    limit.Instant
+	shared   map[string]*scopeSet // by what Config.Alias names
 
 	// What a scope is that nobody has used yet. Only asked, never charged.
 	unusedApp, unusedMethod *limit.Scope
@@ -57,7 +61,7 @@ type bucketID struct {
 // New makes a machine in which nothing has happened yet.
 func New(cfg Config) *Machine {
 	m := &Machine{
-		cfg: cfg, ring: new(ring), hosts: map[string]*host{}, buckets: map[bucketID]*bucket{}, swept: -limit.Never,
+		cfg: cfg, ring: new(ring), hosts: map[string]*host{}, buckets: map[bucketID]*bucket{}, shared: map[string]*scopeSet{}, swept: -limit.Never,
 		unusedApp: limit.NewScope(cfg.Start, cfg.Assumed), unusedMethod: limit.NewScope(cfg.Start, nil),
 	}
 	ids := make([]int, cfg.Keys)
@@ -140,6 +144,7 @@ func (m *Machine) NextWake() limit.Instant { return m.wakes.top() }
 
 // Poll lets every call go that can go at now.
 func (m *Machine) Poll(now limit.Instant, granted func(*Waiter, *Permit)) {
+hosts:
 	for m.wakes.top() <= now {
 		h := m.wakes[0].host
 		for !h.empty() {
@@ -147,7 +152,14 @@ func (m *Machine) Poll(now limit.Instant, granted func(*Waiter, *Permit)) {
 			if w == nil {
 				break
 			}
+			shares := len(p.bucket.set.buckets) > 1
 			granted(w, p)
+			if shares && !h.empty() {
+				// R8: the other hosts of the budget have their turn.
+				h.last = m.turn
+				m.wake(h, now)
+				continue hosts
+			}
 		}
 		if !h.empty() {
 			m.wake(h, max(h.wakeAt(), now+1))

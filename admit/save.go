@@ -44,7 +44,7 @@ func (m *Machine) Save(now limit.Instant) Saved {
 		}
 	}
 	for _, b := range m.buckets {
-		for key, scope := range b.scopes {
+		for key, scope := range b.set.scopes {
 			if b.keyless {
 				key = -1
 			}
@@ -167,7 +167,7 @@ func (m *Machine) restoreScope(now limit.Instant, s SavedScope, gap Gap, busy bo
 		if b == nil {
 			return false
 		}
-		assumed, scopes = nil, &b.scopes
+		assumed, scopes = nil, &b.set.scopes
 	}
 	key := max(0, s.Key)
 	if at(*scopes, key) != nil {

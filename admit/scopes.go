@@ -26,6 +26,7 @@ func (m *Machine) bucket(now limit.Instant, r Request) *bucket {
 	}
 	h.buckets++
 	b := m.newBucket(h, r)
+	b.set.buckets = append(b.set.buckets, b)
 	m.buckets[id] = b
 	return b
 }
@@ -41,7 +42,27 @@ func (m *Machine) newBucket(h *host, r Request) *bucket {
 	if r.Keyless {
 		keys = 1
 	}
-	return &bucket{host: h, method: r.Method, keyless: r.Keyless, scopes: make([]*limit.Scope, keys)}
+	b := &bucket{host: h, method: r.Method, keyless: r.Keyless}
+	if m.cfg.Alias != nil {
+		if name := m.cfg.Alias(r.Host, r.Method); name != "" {
+			b.set = m.shared[name]
+			if b.set == nil {
+				b.set = &scopeSet{scopes: make([]*limit.Scope, keys)}
+				m.shared[name] = b.set
+			}
+		}
+	}
+	if b.set == nil {
+		b.set = &scopeSet{scopes: make([]*limit.Scope, keys)}
+	}
+	return b
+}
+
+// scopeSet is the scopes of a method, by key; R8: buckets of several hosts can
+// have the same.
+type scopeSet struct {
+	scopes  []*limit.Scope // made when first used; one for keyless calls
+	buckets []*bucket      // that have it
 }
 
 // sweep forgets the buckets in which nothing counts any more, at most once a
@@ -50,7 +71,7 @@ func (m *Machine) sweep(now limit.Instant) bool {
 	if now >= m.swept.Add(time.Second) {
 		m.swept = now
 		for id, b := range m.buckets {
-			if b.queued > 0 || !m.idle(now, b.host, b.scopes) || b.service.Next(now) > now {
+			if len(b.set.buckets) > 1 || b.queued > 0 || !m.idle(now, b.host, b.set.scopes) || b.service.Next(now) > now {
 				continue
 			}
 			if b.host.buckets == 1 && !m.idle(now, b.host, b.host.apps) {
@@ -84,7 +105,7 @@ func (m *Machine) app(h *host, key int) *limit.Scope {
 
 // method gives the scope of a method for a key, to ask it.
 func (m *Machine) method(b *bucket, key int) *limit.Scope {
-	if s := at(b.scopes, key); s != nil {
+	if s := at(b.set.scopes, key); s != nil {
 		return s
 	}
 	return m.unusedMethod
@@ -100,10 +121,10 @@ func (m *Machine) use(b *bucket, key int) (app, method *limit.Scope) {
 		app.Tolerate(m.cfg.Tolerance)
 		put(&b.host.apps, key, app)
 	}
-	if method = at(b.scopes, key); method == nil {
+	if method = at(b.set.scopes, key); method == nil {
 		method = limit.NewScope(m.cfg.Start, nil)
 		method.Tolerate(m.cfg.Tolerance)
-		put(&b.scopes, key, method)
+		put(&b.set.scopes, key, method)
 	}
 	return app, method
 }

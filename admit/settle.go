@@ -26,7 +26,7 @@ func (m *Machine) Answer(now limit.Instant, p *Permit, a limit.Answer) limit.Les
 	}
 	if lesson.Fresh {
 		for _, q := range m.permits {
-			if q.bucket.host == p.bucket.host {
+			if q.bucket.host == p.bucket.host || q.bucket.set == p.bucket.set {
 				q.hold.Join(now, margin.J())
 			}
 		}
@@ -74,6 +74,12 @@ func (m *Machine) finish(now limit.Instant, p *Permit) {
 // changed looks again at what waits for the budgets of a bucket and of its
 // host's application, and at nothing else.
 func (m *Machine) changed(now limit.Instant, b *bucket) {
+	for _, same := range b.set.buckets {
+		m.lookAgain(now, same)
+	}
+}
+
+func (m *Machine) lookAgain(now limit.Instant, b *bucket) {
 	h := b.host
 	if h.empty() {
 		return

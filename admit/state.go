@@ -56,7 +56,7 @@ func (m *Machine) State(now limit.Instant) State {
 	}
 	for _, b := range m.buckets {
 		service, cause := b.service.Cooldown(now)
-		for key, scope := range b.scopes {
+		for key, scope := range b.set.scopes {
 			if scope == nil {
 				continue
 			}

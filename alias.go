@@ -1,0 +1,59 @@
+package riftrelay
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Alias says that the methods under a path have one budget over several hosts,
+// as TFT-SUMMONER-V1 was seen to have on euw1, eun1, tr1 and ru (R8).
+type Alias struct {
+	Path  string   // "/tft/summoner/v1": the methods whose templates begin so
+	Hosts []string // two or more
+}
+
+// ParseAliases reads "tft/summoner/v1@euw1,eun1,tr1,ru; tft/match/v1@asia,sea".
+func ParseAliases(s string) ([]Alias, error) {
+	var aliases []Alias
+	for item := range strings.SplitSeq(s, ";") {
+		if item = strings.TrimSpace(item); item == "" {
+			continue
+		}
+		path, hosts, ok := strings.Cut(item, "@")
+		a := Alias{Path: "/" + strings.Trim(strings.TrimSpace(path), "/")}
+		for h := range strings.SplitSeq(hosts, ",") {
+			a.Hosts = append(a.Hosts, strings.TrimSpace(h))
+		}
+		if !ok || !a.valid() {
+			return nil, fmt.Errorf("riftrelay: %q is no shared budget; allowed: path@host,host, as in tft/summoner/v1@euw1,eun1", item)
+		}
+		aliases = append(aliases, a)
+	}
+	return aliases, nil
+}
+
+func (a Alias) valid() bool {
+	return len(a.Path) > 1 && a.Path[0] == '/' && len(a.Hosts) > 1 && !slices.Contains(a.Hosts, "")
+}
+
+// budgets names, for admission, what the aliases make one.
+func budgets(aliases []Alias) func(host, method string) string {
+	if len(aliases) == 0 {
+		return nil
+	}
+	return func(host, method string) string {
+		_, path, other := strings.Cut(method, " ") // "PUT /lol/…"
+		if !other {
+			path = method
+		}
+		for i, a := range aliases {
+			under := strings.TrimSuffix(a.Path, "/") + "/"
+			if strings.HasPrefix(path+"/", under) && slices.Contains(a.Hosts, host) {
+				return strconv.Itoa(i) + " " + method
+			}
+		}
+		return ""
+	}
+}
