@@ -138,6 +138,12 @@ func declare(in *Invocation, d *draft) []setting {
 			value: text(&d.hosts, "host names, separated by commas, as in +xx1,yy2"),
 		},
 		{
+			name: "SCOPE_ALIASES", group: groupRoutes, help: "budgets over hosts: tft/summoner/v1@euw1,eun1",
+			more: "Methods that Riot counts together over several hosts, `path@host,host;path@host,host`: the methods whose paths begin so have one budget on " +
+				"those hosts. Such were seen for TFT: `tft/summoner/v1@euw1,eun1,tr1,ru` and `tft/match/v1@asia,sea`.",
+			value: aliases(&s.Aliases),
+		},
+		{
 			name: "UNKNOWN_HOSTS", group: groupRoutes, def: "refuse", help: "refuse or forward hosts not in the list",
 			more:  "`forward` takes names of 2 to 10 letters and at most one digit.",
 			value: forward(&s.ForwardUnknownHosts),

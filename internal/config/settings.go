@@ -21,6 +21,7 @@ type Settings struct {
 
 	KeyFile string            // RIOT_TOKEN_FILE, to be watched; "" = none
 	Groups  []riftrelay.Group // of KEY_ROUTES
+	Aliases []riftrelay.Alias // of SCOPE_ALIASES
 
 	QueueCapacity    int           // calls that may wait for one host and method; 0 = none
 	QueueTotal       int           // calls that may wait in all; 0 = none
@@ -86,6 +87,7 @@ func (s Settings) Limiter() riftrelay.Config {
 	return riftrelay.Config{
 		Keys:             s.Keys(),
 		Groups:           s.Groups,
+		Aliases:          s.Aliases,
 		Table:            s.Table,
 		Pacing:           s.Pacing,
 		Margin:           s.Margin,

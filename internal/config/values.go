@@ -208,6 +208,20 @@ func retry(to *riftrelay.Retry) value {
 	}
 }
 
+func aliases(to *[]riftrelay.Alias) value {
+	return value{
+		allowed: "path@host,host with two hosts or more, several separated by semicolons",
+		read: func(text string) error {
+			a, err := riftrelay.ParseAliases(text)
+			if err != nil {
+				return errNotAllowed
+			}
+			*to = a
+			return nil
+		},
+	}
+}
+
 // address is a host, or host:port; draft.finish puts a port to it.
 func address(to *string) value {
 	return value{
