@@ -19,12 +19,16 @@ import (
 
 // Limiter is what is asked. *riftrelay.Limiter is one.
 type Limiter interface {
+	// Snapshot describes the state at this moment.
 	Snapshot() riftrelay.Snapshot
+	// Estimate predicts the wait of a call that came now; its error is a
+	// *riftrelay.RejectedError.
 	Estimate(route.Route, riftrelay.Options) (time.Duration, error)
 }
 
 // Matcher tells which method a path is. *route.Table is one.
 type Matcher interface {
+	// Match finds the method; its error says what is wrong with the path.
 	Match(verb, host, escapedPath string) (route.Route, error)
 }
 

@@ -201,6 +201,12 @@ func declare(in *Invocation, d *draft) []setting {
 			value: text(&d.configFile, "a readable YAML file"),
 		},
 		{
+			name: "STATE_FILE", group: groupLife, help: "file that keeps limits and their use over restarts",
+			more: "Written every 5 seconds and at the end, read at the start; it contains no key. Its directory must be writable: the file is replaced as a whole. " +
+				"Empty: a start knows nothing of before.",
+			value: text(&s.StateFile, "a file in a directory that can be written"),
+		},
+		{
 			name: "SHUTDOWN_TIMEOUT", group: groupLife, def: "20s", help: "time to serve what is queued when stopping",
 			more:  "0: what is queued is refused at once. Calls under way finish in either case, within this time.",
 			value: duration(&s.ShutdownTimeout, 0, longest, ""),
@@ -250,6 +256,13 @@ func simOptions(o *SimOptions) []setting {
 		{name: "DELAY", def: "50ms", help: "round trip", value: duration(&o.Delay, 0, time.Minute, "")},
 		{name: "JITTER", def: "0", help: "greatest addition to the round trip", value: duration(&o.Jitter, 0, time.Minute, "")},
 		{name: "KEY", help: "keys to accept: a,b [every key]", secret: true, value: simKeys(&o.Keys)},
+	})
+}
+
+func statusOptions(o *StatusOptions) []setting {
+	return options([]setting{
+		{name: "ADDR", def: "http://127.0.0.1:8986", help: "ADMIN_ADDR of the relay to ask", value: text(&o.Addr, "host:port or a URL")},
+		{name: "JSON", def: "false", help: "print the answer as it came", value: toggle(&o.JSON)},
 	})
 }
 

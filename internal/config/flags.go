@@ -33,6 +33,7 @@ func commands(in *Invocation, d *draft) []command {
 		{name: Demo, help: "relay a load to a simulated Riot; needs no key", settings: demoOptions(&in.Demo)},
 		{name: Sim, help: "serve a simulated Riot for your own tests", settings: simOptions(&in.Sim)},
 		{name: Validate, help: "check the settings, and show those in force", settings: all, readsEnvironment: true, strict: true},
+		{name: Status, help: "show what a running relay is doing, and why calls wait", settings: statusOptions(&in.Status)},
 		{name: Healthcheck, help: "ask a running relay for its health: exit status 0 or 1", settings: addresses, readsEnvironment: true},
 	}
 }

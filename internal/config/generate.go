@@ -42,7 +42,7 @@ each. ` + "`riftrelay validate`" + ` checks without starting and shows what is i
 			fmt.Fprintf(&b, "- Other names: `%s`\n", strings.Join(s.aliases, "`, `"))
 		}
 	}
-	b.WriteString("\n## Commands\n\nWithout a command, `riftrelay` serves. The flags of `demo` and `sim` are flags only; settings don't reach them.\n")
+	b.WriteString("\n## Commands\n\nWithout a command, `riftrelay` serves. The flags of `demo`, `sim` and `status` are flags only; settings don't reach them.\n")
 	for _, c := range cmds {
 		fmt.Fprintf(&b, "\n### `riftrelay %s`\n\n%s.\n", c.name, strings.ToUpper(c.help[:1])+c.help[1:])
 		if c.readsEnvironment {

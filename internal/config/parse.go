@@ -17,6 +17,7 @@ const (
 	Sim         Command = "sim"
 	Healthcheck Command = "healthcheck"
 	Validate    Command = "validate"
+	Status      Command = "status"
 	Help        Command = "help"
 	Version     Command = "version"
 )
@@ -24,11 +25,12 @@ const (
 // Invocation is a command line, understood.
 type Invocation struct {
 	Command  Command
-	Settings *Settings   // of Serve and Validate; of Healthcheck only the addresses; all else has its default
-	Demo     DemoOptions // of Demo
-	Sim      SimOptions  // of Sim
-	Text     string      // of Help and Version: print it on standard output
-	Warnings []string    // worth a line in the log, a sentence each
+	Settings *Settings     // of Serve and Validate; of Healthcheck only the addresses; all else has its default
+	Demo     DemoOptions   // of Demo
+	Sim      SimOptions    // of Sim
+	Status   StatusOptions // of Status
+	Text     string        // of Help and Version: print it on standard output
+	Warnings []string      // worth a line in the log, a sentence each
 }
 
 // Env is the world that Parse sees.

@@ -45,6 +45,7 @@ type Settings struct {
 	Retry           riftrelay.Retry
 	ReplayBodyLimit int // bytes; 0 = none
 
+	StateFile       string        // "" = none
 	ShutdownTimeout time.Duration // 0 = refuse what is queued at once
 
 	EnableMetrics  bool
@@ -170,6 +171,12 @@ type DemoOptions struct {
 	RateLimit string        // application limit of the simulated edge, "20:1,100:120"
 	Pacing    float64       // burst share, 0 to 1
 	Seed      uint64        // of the load
+}
+
+// StatusOptions are the flags of the question for a running relay's state.
+type StatusOptions struct {
+	Addr string // of its admin listener: host:port or a URL
+	JSON bool   // print the answer as it came
 }
 
 // SimOptions are the flags of the stand-alone simulated edge.

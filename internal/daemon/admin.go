@@ -7,15 +7,21 @@ import (
 	"slices"
 	"strings"
 
+	"riftrelay/internal/admin"
 	"riftrelay/internal/config"
 )
 
 // newAdmin makes what the admin listener serves. metrics may be nil.
-func newAdmin(s *config.Settings, h *health, metrics http.Handler) http.Handler {
+func newAdmin(s *config.Settings, l admin.Limiter, h *health, metrics http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	paths := []string{"/healthz", "/readyz"}
 	mux.HandleFunc("/healthz", h.alive)
 	mux.HandleFunc("/readyz", h.ready)
+	api := admin.Handler(l, s.Table)
+	for _, path := range admin.Paths {
+		paths = append(paths, path)
+		mux.Handle(path, api)
+	}
 	if metrics != nil {
 		paths = append(paths, "/metrics")
 		mux.Handle("/metrics", metrics)

@@ -102,6 +102,7 @@ func (r *relay) abandon() {
 // returns when all that it began has ended.
 func (r *relay) serve(ctx context.Context, signals <-chan os.Signal) error {
 	r.announce()
+	stopKeeping := r.keeper.start()
 	g, ctx := errgroup.WithContext(ctx)
 	for _, s := range r.servers() {
 		g.Go(func() error {
@@ -125,6 +126,7 @@ func (r *relay) serve(ctx context.Context, signals <-chan os.Signal) error {
 	if left := r.rest(); left > 0 {
 		r.log.Warn("connections outlived the stop", "count", left)
 	}
+	stopKeeping() // nothing is let go any more
 	r.log.Info("stopped")
 	return err
 }

@@ -5,6 +5,7 @@
 //   - relay.go: assembly, the one place that knows all parts.
 //   - life.go: listen, serve, drain, stop.
 //   - health.go, admin.go, log.go: what operators see.
+//   - state.go: what outlives the process, and riftrelay status.
 //   - sim.go: the simulated edge on a port of its own.
 //   - demo.go, load.go, tally.go: the relay in front of a simulated edge, a load
 //     for it, and what became of it; view.go, screen.go draw that.
@@ -82,6 +83,8 @@ func (p Process) run(ctx context.Context, in *config.Invocation) error {
 		return p.sim(ctx, in.Sim)
 	case config.Healthcheck:
 		return healthcheck(ctx, in.Settings.HealthURL(), p.Stdout)
+	case config.Status:
+		return p.status(ctx, in.Status)
 	case config.Validate:
 		for _, w := range in.Warnings {
 			say(p.Stderr, "riftrelay: %s\n", w)

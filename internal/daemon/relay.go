@@ -19,6 +19,7 @@ type relay struct {
 	limiter  *riftrelay.Limiter
 	base     *http.Transport
 	health   *health
+	keeper   *keeper
 	front    *server
 	admin    *server // nil = none
 }
@@ -48,6 +49,8 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks) (*rela
 		return nil, err
 	}
 	meters.Watch(limiter.Snapshot)
+	keeper := &keeper{file: s.StateFile, limiter: limiter, log: log}
+	keeper.load()
 
 	base := riftrelay.NewBase(riftrelay.BaseOptions{Proxy: s.UpstreamProxy, RootCAs: s.UpstreamCAs, DisableHTTP2: !s.UpstreamHTTP2})
 	pipeline := &riftrelay.Transport{
@@ -71,14 +74,14 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks) (*rela
 		return nil, fmt.Errorf("relay: %w", err)
 	}
 
-	r := &relay{settings: s, log: log, limiter: limiter, base: base, health: health}
+	r := &relay{settings: s, log: log, limiter: limiter, base: base, health: health, keeper: keeper}
 	r.front = newServer("LISTEN_ADDR and PORT", s.Listen, handler, log)
 	if s.Admin != "" {
 		var scrape http.Handler
 		if s.EnableMetrics {
 			scrape = meters.Handler()
 		}
-		r.admin = newServer("ADMIN_ADDR", s.Admin, newAdmin(s, health, scrape), log)
+		r.admin = newServer("ADMIN_ADDR", s.Admin, newAdmin(s, limiter, health, scrape), log)
 	}
 	return r, nil
 }

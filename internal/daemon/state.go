@@ -1,0 +1,122 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/google/renameio/v2/maybe"
+
+	"riftrelay"
+	"riftrelay/internal/admin"
+	"riftrelay/internal/config"
+)
+
+// keeper keeps what the limiter knows in STATE_FILE, so that a restart exceeds
+// no limit. Nothing that goes wrong with the file stops the relay.
+type keeper struct {
+	file    string // "" = nothing is kept
+	limiter *riftrelay.Limiter
+	log     *slog.Logger
+	said    string // the failure to write that was logged last
+}
+
+// load takes over what an earlier process left. A damaged file is set aside.
+func (k *keeper) load() {
+	if k.file == "" {
+		return
+	}
+	f, err := os.Open(k.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err != nil {
+		k.log.Warn("STATE_FILE can't be read, the start knows nothing of before", "error", err.Error())
+		return
+	}
+	got, err := k.limiter.LoadState(f)
+	f.Close()
+	switch {
+	case err == nil:
+		k.log.Info("state of before taken over", "file", k.file, "age", got.Age.Round(time.Millisecond).String(), "scopes", got.Scopes, "saved", got.Saved)
+	case errors.Is(err, riftrelay.ErrState):
+		aside := k.file + ".damaged"
+		if renamed := os.Rename(k.file, aside); renamed != nil {
+			aside = renamed.Error()
+		}
+		k.log.Warn("STATE_FILE is damaged and was set aside, the start knows nothing of before", "error", err.Error(), "aside", aside)
+	default:
+		k.log.Warn("STATE_FILE can't be read, the start knows nothing of before", "error", err.Error())
+	}
+}
+
+// save writes the file as a whole or not at all (on Windows, where that can't
+// be had, in place). A failure is logged once, not every time.
+func (k *keeper) save() {
+	if k.file == "" {
+		return
+	}
+	var b bytes.Buffer
+	err := k.limiter.SaveState(&b)
+	if err == nil {
+		err = maybe.WriteFile(k.file, b.Bytes(), 0o600)
+	}
+	said := ""
+	if err != nil {
+		said = steady(err)
+	}
+	if said != k.said && said != "" {
+		k.log.Warn("STATE_FILE can't be written: after a restart the relay won't know what was used", "error", err.Error())
+	} else if said != k.said {
+		k.log.Info("STATE_FILE is written again", "file", k.file)
+	}
+	k.said = said
+}
+
+// steady is an error without the name of the temporary file, which changes.
+func steady(err error) string {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Op + ": " + p.Err.Error()
+	}
+	return err.Error()
+}
+
+// start saves every now and then. The func it gives ends that, with a last
+// save.
+func (k *keeper) start() (stop func()) {
+	quit, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(riftrelay.StateInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				k.save()
+			case <-quit:
+				k.save()
+				return
+			}
+		}
+	}()
+	return func() { close(quit); <-ended }
+}
+
+// status asks a running relay for its state and prints it.
+func (p Process) status(ctx context.Context, o config.StatusOptions) error {
+	raw, err := admin.Ask(ctx, o.Addr)
+	if err != nil {
+		return err
+	}
+	if o.JSON {
+		_, err = p.Stdout.Write(raw)
+		return err
+	}
+	_, colored := terminal(p.Stdout)
+	return admin.Print(p.Stdout, raw, colored && !p.noColor())
+}
