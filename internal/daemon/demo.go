@@ -3,10 +3,224 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"riftrelay"
 	"riftrelay/internal/config"
+	"riftrelay/riotsim"
 )
 
-func (p Process) demo(context.Context, config.DemoOptions) error {
-	return errors.New("demo: not in this build")
+// demo shows the relay at work for as long as it may, or until a signal.
+func (p Process) demo(ctx context.Context, o config.DemoOptions) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		select {
+		case <-p.Signals:
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	out := screen{w: p.Stdout}
+	if f, ok := p.Stdout.(*os.File); ok {
+		out = newScreen(f, p.noColor())
+	}
+	return demo(ctx, o, out)
+}
+
+const demoKey = "RGAPI-demo"
+
+// demo puts the relay of every day in front of a simulated edge, all on
+// loopback, lets a load at it, and shows what happens. When ctx ends it says
+// what has happened, by the edge's own books.
+func demo(ctx context.Context, o config.DemoOptions, out screen) error {
+	if o.For > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.For)
+		defer cancel()
+	}
+	s, err := newStage(ctx, o)
+	if err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	show := &show{stage: s, out: out, options: o, began: time.Now()}
+	err = s.play(ctx, show.run)
+	report := summary{counts: s.tally.counts(), edge: s.edge.Report(), took: time.Since(show.began), options: o}
+	width := 0
+	if out.isTTY {
+		width, _ = out.cells()
+	}
+	_, printed := io.WriteString(out.w, strings.Join(report.lines(width, ink(out.color)), "\n")+"\n")
+	return errors.Join(err, printed)
+}
+
+// stage is all that runs in a demo.
+type stage struct {
+	edge   *riotsim.Edge
+	riot   net.Listener
+	relay  *relay
+	load   load
+	client *http.Transport
+	tally  *tally
+}
+
+func newStage(ctx context.Context, o config.DemoOptions) (*stage, error) {
+	edge, err := riotsim.New(riotsim.Config{
+		Keys:       map[string]string{demoKey: o.RateLimit},
+		Latency:    riotsim.Latency{Up: 15 * time.Millisecond, UpJitter: 10 * time.Millisecond, Down: 15 * time.Millisecond, DownJitter: 10 * time.Millisecond},
+		MatchBytes: 8000, // it is the demo's own machine that makes and carries them
+		// One method that is narrower than its fair turn, to show that it holds up nobody else.
+		MethodLimits: []riotsim.Rule{{Method: "/lol/league/v4/challengerleagues/by-queue/{queue}", Limit: "10:10"}},
+		Seed:         o.Seed,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &stage{edge: edge, tally: &tally{}}
+	var lc net.ListenConfig
+	if s.riot, err = lc.Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
+		return nil, err
+	}
+	if s.relay, err = demoRelay("http://"+s.riot.Addr().String(), o.Pacing, s.tally); err == nil {
+		err = s.relay.listen(ctx)
+	}
+	if err != nil {
+		s.riot.Close()
+		return nil, err
+	}
+	s.client = &http.Transport{MaxIdleConnsPerHost: 128}
+	s.load = load{relay: "http://" + s.relay.front.listener.Addr().String(), http: &http.Client{Transport: s.client}, seed: o.Seed, tally: s.tally}
+	return s, nil
+}
+
+// demoRelay is a relay as the settings make it, whatever the environment says.
+func demoRelay(upstream string, burst float64, also riftrelay.Hooks) (*relay, error) {
+	settings := map[string]string{
+		"RIOT_TOKEN": "demo=" + demoKey, "UPSTREAM_URL": upstream, "PACING": fmt.Sprint(burst),
+		"LISTEN_ADDR": "127.0.0.1:0", "ADMIN_ADDR": "off", "ENABLE_METRICS": "false",
+		"SHUTDOWN_TIMEOUT": "0", // what is queued at the end is refused at once
+	}
+	in, err := config.Parse(nil, config.Env{
+		Lookup:   func(name string) (string, bool) { v, ok := settings[name]; return v, ok },
+		ReadFile: func(string) ([]byte, error) { return nil, fs.ErrNotExist },
+	})
+	if err != nil {
+		return nil, err
+	}
+	return assemble(in.Settings, slog.New(slog.DiscardHandler), also)
+}
+
+// play runs everything until ctx ends, and watch along with it. What has been
+// sent is answered and counted before play returns.
+func (s *stage) play(ctx context.Context, watch func(context.Context) error) error {
+	up, down := context.WithCancel(context.WithoutCancel(ctx))
+	defer down()
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return serveEdge(s.edge, s.riot) })
+	g.Go(func() error { return s.relay.serve(up, nil) })
+	g.Go(func() error { return watch(ctx) })
+	g.Go(func() error {
+		calls, cut := context.WithCancel(up)
+		loaded := make(chan struct{})
+		go func() {
+			s.load.run(ctx, context.WithoutCancel(calls))
+			close(loaded)
+		}()
+		<-ctx.Done()
+		down()
+		<-loaded
+		cut()
+		s.client.CloseIdleConnections()
+		s.edge.Close()
+		return nil
+	})
+	return g.Wait()
+}
+
+// show tells what happens on the stage.
+type show struct {
+	*stage
+	out     screen
+	options config.DemoOptions
+	began   time.Time
+	past    []moment // of the last seconds
+}
+
+// moment is the counts at one time.
+type moment struct {
+	at time.Time
+	counts
+}
+
+const (
+	frameEvery = 200 * time.Millisecond
+	lineEvery  = time.Second
+	rateOver   = 3 * time.Second  // a rate is a mean over this time
+	waitsOver  = 10 * time.Second // waits are those of this time
+)
+
+// run shows until ctx ends. A terminal gets a picture painted over, anything
+// else a line each second.
+func (s *show) run(ctx context.Context) error {
+	every := lineEvery
+	if s.out.isTTY {
+		every = frameEvery
+	} else if _, err := fmt.Fprintf(s.out.w, "RiftRelay demo: a simulated Riot allows %s per host, pacing %s\n", s.options.RateLimit, pacingName(s.options.Pacing)); err != nil {
+		return err
+	}
+	painter := painter{out: s.out}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return painter.end()
+		case <-tick.C:
+		}
+		f := s.frame()
+		var err error
+		if s.out.isTTY {
+			w, h := s.out.cells()
+			err = painter.paint(f.lines(w, h, ink(s.out.color)))
+		} else {
+			_, err = fmt.Fprintln(s.out.w, f.plain())
+		}
+		if err != nil {
+			return errors.Join(err, painter.end())
+		}
+	}
+}
+
+// frame collects what to show now.
+func (s *show) frame() frame {
+	now := moment{time.Now(), s.tally.counts()}
+	s.past = append(s.past, now)
+	for len(s.past) > 2 && now.at.Sub(s.past[1].at) >= rateOver {
+		s.past = s.past[1:]
+	}
+	then := s.past[0]
+	if len(s.past) == 1 {
+		then = moment{at: s.began}
+	}
+	over := now.at.Sub(then.at).Seconds()
+	snapshot := s.relay.limiter.Snapshot()
+	return frame{
+		Elapsed: now.at.Sub(s.began), For: s.options.For, Limit: s.options.RateLimit, Pacing: pacingName(s.options.Pacing),
+		Sent: now.Sent, Accepted: now.Accepted, Refused: now.refused(), TooMany: s.edge.Report().Rejected.Total(),
+		SentRate: float64(now.Sent-then.Sent) / over, AcceptedRate: float64(now.Accepted-then.Accepted) / over,
+		Queued: snapshot.Queued, InFlight: snapshot.InFlight,
+		Normal: s.tally.since(now.at.Add(-waitsOver), riftrelay.Normal),
+		High:   s.tally.since(now.at.Add(-waitsOver), riftrelay.High),
+		Hosts:  hostsOf(snapshot, shortNames),
+	}
 }

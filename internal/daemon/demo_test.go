@@ -1,0 +1,81 @@
+package daemon
+
+import (
+	"context"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"riftrelay/internal/config"
+)
+
+// The demo's promise, over real sockets: the limit is used, and Riot never has
+// to say no. TestMain looks for goroutines that are left.
+func TestDemo(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	began := time.Now()
+	if err := demo(t.Context(), config.DemoOptions{For: 2500 * time.Millisecond, RateLimit: "20:1", Seed: 1}, screen{w: &b}); err != nil {
+		t.Fatal(err)
+	}
+	out := b.String()
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	for _, want := range []string{
+		`(?m)^0:01  sent [1-9][0-9.]*/s  accepted [1-9][0-9.]*/s  queued `,
+		`(?m)^0:02 .* euw1 [0-9]+/20`,
+		`(?m)^  429s 0 `,
+		`(?m)^  accepted  ([1-9][0-9]+) by Riot's own count, ([1-9][0-9]+) by`,
+		`(?m)^  rejected  [0-9]+ .*shutting_down`,
+		`(?m)^  all  .* (?:[789][0-9]\.[0-9]|100\.0) %`,
+		`RIOT_TOKEN=RGAPI-… go run ./cmd/riftrelay\n$`,
+	} {
+		if !regexp.MustCompile(want).MatchString(out) {
+			t.Errorf("no %s", want)
+		}
+	}
+	if m := regexp.MustCompile(`accepted  (\d+) by Riot's own count, (\d+) by`).FindStringSubmatch(out); m == nil || m[1] != m[2] {
+		t.Errorf("the books differ: %q", m)
+	}
+	if strings.Contains(out, "\x1b") || strings.Contains(out, "RGAPI-demo") {
+		t.Error("escape sequences off a terminal, or a key")
+	}
+	if t.Failed() {
+		t.Log(out)
+	}
+}
+
+func TestDemoOnATerminal(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // as Ctrl-C does
+	defer cancel()
+	var b strings.Builder
+	if err := demo(ctx, config.DemoOptions{RateLimit: "500:10", Pacing: 1, Seed: 1}, screen{w: &b, isTTY: true}); err != nil {
+		t.Fatal(err)
+	}
+	picture, last, ok := strings.Cut(b.String(), "\x1b[?25h")
+	if !ok || !strings.HasPrefix(last, "RiftRelay demo: ") || !strings.Contains(last, "429s 0 ") {
+		t.Errorf("after the picture, with the cursor back, comes the summary; it is %q", last)
+	}
+	if n := strings.Count(picture, "\x1b[?2026h"); n < 2 || n > 6 {
+		t.Errorf("%d pictures in a second; want about 5", n)
+	}
+}
+
+// An end before the beginning is no failure.
+func TestDemoOfNoTime(t *testing.T) {
+	for range 20 {
+		if err := demo(t.Context(), config.DemoOptions{For: 1, RateLimit: "20:1"}, screen{w: io.Discard}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestDemoNamesWhatIsWrong(t *testing.T) {
+	if err := demo(t.Context(), config.DemoOptions{RateLimit: "20"}, screen{}); err == nil || !strings.Contains(err.Error(), `"20"`) {
+		t.Errorf("%v", err)
+	}
+}
