@@ -16,8 +16,10 @@ lint:
 bench:
 	go test -run '^$$' -bench . -benchmem -count $(or $(COUNT),1) ./...
 
-# Everything again, many times, each time in another order.
+# 24 virtual hours for each set of limits with all that can go wrong; then
+# everything again, many times, each time in another order.
 long:
+	go test -run TestSoak -v -soak 24 -timeout 1h .
 	go test -race -shuffle=on -count $(or $(COUNT),20) -timeout 2h ./...
 
 # Writes docs/settings.md and .env.example from the declarations of the settings.

@@ -1,0 +1,263 @@
+package riftrelay_test
+
+import (
+	"container/heap"
+	"flag"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"riftrelay/admit"
+	"riftrelay/limit"
+	"riftrelay/riotsim"
+	"riftrelay/route"
+)
+
+var soakHours = flag.Int("soak", 0, "virtual hours of TestSoak for each set of limits; 0 = 1,000 schedules of up to ten minutes instead")
+
+// TestSoak runs the pure core, without goroutines and sockets, against the
+// simulated edge, with everything going wrong that can: hung, cancelled, reset
+// and overtaking calls, slow dials, 5xx, every 429 of Riot's own, headers
+// missing. By the sorted arrivals no interval is over a limit.
+func TestSoak(t *testing.T) {
+	limits := [][2]string{
+		{"20:1,100:120", riotsim.NoLimit},
+		{"500:10,30000:600", "50:10"},
+		{"100:1", riotsim.NoLimit},
+		{"100:10", "30:10"},
+		{"7:2,30:10", "10:1,50:20"},
+	}
+	if *soakHours > 0 {
+		for i, l := range limits {
+			s := newSoak(t, l, rand.New(rand.NewPCG(uint64(i), 24)))
+			s.run(time.Duration(*soakHours) * time.Hour)
+			r := s.edge.ReportAt(s.wall())
+			t.Logf("%s, methods %s, %d virtual hours: %d calls arrived, %d own 429s", l[0], l[1], *soakHours, r.Arrived, r.Violations)
+		}
+		return
+	}
+	schedules := 1000
+	if raceEnabled || testing.Short() {
+		schedules = 300
+	}
+	calls := 0
+	for seed := range uint64(schedules) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		s := newSoak(t, limits[r.IntN(len(limits))], r)
+		s.run(time.Minute + time.Duration(r.Int64N(int64(9*time.Minute))))
+		calls += s.edge.ReportAt(s.wall()).Arrived
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+	t.Logf("%d schedules, %d calls", schedules, calls)
+}
+
+// soak is a machine, an edge and a load, driven by a list of events.
+type soak struct {
+	t       *testing.T
+	r       *rand.Rand
+	m       *admit.Machine
+	edge    *riotsim.Edge
+	now     limit.Instant
+	events  eventHeap
+	seq     int
+	routes  []route.Route
+	granted map[*admit.Waiter]func(*admit.Permit)
+	wake    limit.Instant
+
+	up, upSpread, down, downSpread time.Duration
+}
+
+const soakMargin = 150 * time.Millisecond
+
+func newSoak(t *testing.T, limits [2]string, r *rand.Rand) *soak {
+	edge, err := riotsim.New(riotsim.Config{
+		Table: table, Body: riotsim.Tiny, Intervals: true, Seed: r.Uint64(),
+		AppLimits: []riotsim.Rule{{Limit: limits[0]}}, MethodLimits: []riotsim.Rule{{Limit: limits[1]}},
+		Windows: []riotsim.WindowKind{riotsim.Fixed, riotsim.Sliding, riotsim.Aligned}[r.IntN(3)],
+		Order:   riotsim.Shuffled,
+		Faults: []riotsim.Fault{
+			{Hang: 60 * time.Second, Chance: 0.01},
+			{Status: 503, Chance: 0.02}, {Gateway: true, Chance: 0.01}, {Bare: true, Chance: 0.02}, {Status: 404, Chance: 0.05},
+			{Kind: riotsim.Service, Chance: 0.001}, {Kind: riotsim.Server, Chance: 0.001}, {Kind: riotsim.Untyped, Chance: 0.001},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	assumed, err := limit.ParseQuotas("20:1,100:120")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &soak{
+		t: t, r: r, edge: edge, granted: map[*admit.Waiter]func(*admit.Permit){}, wake: limit.Never,
+		m: admit.New(admit.Config{
+			Keys: 1 + r.IntN(2), Burst: []float64{0, 0.25, 1}[r.IntN(3)], Margin: soakMargin, MinMargin: 5 * time.Millisecond, MaxMargin: 2 * time.Second,
+			Assumed: assumed, Tolerance: limit.DefaultTolerance, QueueCapacity: 1000, QueueTotal: 10000, Start: limit.Instant(soakMargin),
+		}),
+		// All of the variation is there from the start: J learns it from the
+		// first twenty calls.
+		up: time.Duration(r.Int64N(int64(100 * time.Millisecond))), upSpread: time.Duration(r.Int64N(int64(soakMargin))),
+		down: time.Duration(r.Int64N(int64(100 * time.Millisecond))), downSpread: time.Duration(r.Int64N(int64(400 * time.Millisecond))),
+	}
+	for _, url := range []string{byPUUID, mastery, status} {
+		s.routes = append(s.routes, mustMatch(t, url))
+	}
+	for range 10 + r.IntN(60) {
+		s.after(s.between(0, time.Second), s.caller)
+	}
+	return s
+}
+
+func (s *soak) wall() time.Time { return time.Unix(0, int64(s.now)) }
+
+func (s *soak) between(least, most time.Duration) time.Duration {
+	return least + time.Duration(s.r.Int64N(int64(most-least)))
+}
+
+func (s *soak) run(d time.Duration) {
+	end := limit.Instant(d)
+	for len(s.events) > 0 && s.events[0].at <= end {
+		e := heap.Pop(&s.events).(*event)
+		s.now = e.at
+		e.do()
+		s.poll()
+	}
+	rep := s.edge.ReportAt(s.wall())
+	if rep.Violations > 0 {
+		s.t.Errorf("%d own 429s", rep.Violations)
+	}
+	for _, scope := range rep.Scopes {
+		for _, w := range scope.Windows {
+			if w.Worst > w.Limit.N {
+				s.t.Errorf("%v %s: %d arrivals within %v", w.Limit, scope.Method, w.Worst, w.Limit)
+			}
+		}
+	}
+	if rep.Arrived == 0 {
+		s.t.Error("nothing arrived")
+	}
+}
+
+func (s *soak) poll() {
+	s.m.Poll(s.now, func(w *admit.Waiter, p *admit.Permit) {
+		send := s.granted[w]
+		delete(s.granted, w)
+		send(p)
+	})
+	if at := s.m.NextWake(); at < s.wake || s.wake <= s.now {
+		s.wake = at
+		if at < limit.Never-1 {
+			s.at(max(at, s.now), func() {})
+		}
+	}
+}
+
+// caller makes one call after the other.
+func (s *soak) caller() {
+	again := func() { s.after(s.between(0, 2*time.Second), s.caller) }
+	if s.r.IntN(3) > 0 {
+		again = func() { s.after(0, s.caller) }
+	}
+	r := s.routes[s.r.IntN(len(s.routes))]
+	w := new(admit.Waiter)
+	p, refusal := s.m.Enqueue(s.now, w, admit.Request{
+		Host: r.Host, Method: r.Method.String(), High: s.r.IntN(4) == 0, Pin: -1, Deadline: limit.Never,
+	})
+	switch {
+	case p != nil:
+		s.send(p, r, again)
+	case refusal.Reason != admit.None:
+		s.after(time.Second, s.caller)
+	default:
+		s.granted[w] = func(p *admit.Permit) { s.send(p, r, again) }
+		if s.r.IntN(20) == 0 { // gives up
+			s.after(s.between(0, 10*time.Second), func() {
+				if s.granted[w] != nil && s.m.Cancel(w) {
+					delete(s.granted, w)
+					again()
+				}
+			})
+		}
+	}
+}
+
+// send sends a call that was admitted: dial, write, arrive, answer, each a
+// while after the other; or it is given up in between.
+func (s *soak) send(p *admit.Permit, r route.Route, again func()) {
+	over := false
+	finish := func(how func()) {
+		if !over {
+			over = true
+			how()
+			again()
+		}
+	}
+	dial := time.Duration(0)
+	if s.r.IntN(50) == 0 {
+		dial = s.between(0, 3*time.Second)
+	}
+	if s.r.IntN(40) == 0 { // given up, wherever it is by then
+		s.after(s.between(0, time.Second), func() { finish(func() { s.m.Release(s.now, p) }) })
+	}
+	key := []string{"RGAPI-a", "RGAPI-b"}[max(0, p.Key)]
+	s.after(dial, func() {
+		if over {
+			return
+		}
+		s.m.Sent(s.now, p)
+		s.after(s.up+s.between(0, s.upSpread+1), func() { // what was sent arrives, whoever waits
+			a := s.edge.Arrive(s.wall(), riotsim.Call{Key: key, Host: r.Host, Method: r.Method})
+			s.after(a.Hang+s.down+s.between(0, s.downSpread+1), func() {
+				finish(func() {
+					if s.r.IntN(100) == 0 { // reset
+						s.m.Release(s.now, p)
+						return
+					}
+					answer := limit.Answer{
+						Status: a.Status, AppLimit: a.AppLimit, AppCount: a.AppCount, MethodLimit: a.MethodLimit, MethodCount: a.MethodCount,
+						Wall: s.wall(), Random: s.r.Float64(),
+					}
+					if a.Status == 429 {
+						answer.Type = map[riotsim.Kind]string{
+							riotsim.Application: "application", riotsim.Method: "method", riotsim.Service: "service", riotsim.Server: "server",
+						}[a.Kind]
+						if a.RetryAfter != "" {
+							answer.RetryAfter = []string{a.RetryAfter}
+						}
+					}
+					s.m.Answer(s.now, p, answer)
+				})
+			})
+		})
+	})
+}
+
+type event struct {
+	at  limit.Instant
+	seq int
+	do  func()
+}
+
+func (s *soak) at(t limit.Instant, do func()) {
+	s.seq++
+	heap.Push(&s.events, &event{t, s.seq, do})
+}
+
+func (s *soak) after(d time.Duration, do func()) { s.at(s.now.Add(d), do) }
+
+type eventHeap []*event
+
+func (h eventHeap) Len() int { return len(h) }
+func (h eventHeap) Less(i, j int) bool {
+	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].seq < h[j].seq
+}
+func (h eventHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *eventHeap) Push(x any)   { *h = append(*h, x.(*event)) }
+func (h *eventHeap) Pop() any {
+	old := *h
+	e := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return e
+}
