@@ -1,6 +1,7 @@
 package riftrelay
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -8,9 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"riftrelay/admit"
+	"riftrelay/limit"
 )
 
 // StateInterval is the longest time between two calls of SaveState that a
@@ -32,6 +35,7 @@ type savedState struct {
 	Version  int                `json:"version"`
 	SavedAt  time.Time          `json:"saved_at"`
 	Final    bool               `json:"final"` // nothing was let go after it
+	Suspects []savedSuspect     `json:"suspects,omitempty"`
 	Hosts    []admit.SavedHost  `json:"hosts"`
 	Scopes   []savedScope       `json:"scopes"`
 	Services []admit.SavedScope `json:"services"`
@@ -40,6 +44,32 @@ type savedState struct {
 type savedScope struct {
 	Key string `json:"key,omitempty"` // see kid; empty for calls without a key
 	admit.SavedScope
+}
+
+// savedSuspect is a key that Riot doesn't know, by its last answer.
+type savedSuspect struct {
+	Key    string        `json:"key"`
+	Status int           `json:"status"`
+	Method string        `json:"method"`
+	Age    time.Duration `json:"age"`
+}
+
+func (s savedSuspect) valid() bool {
+	return s.Status >= 400 && s.Status < 500 && len(s.Method) <= 256 && s.Age >= 0
+}
+
+// suspectsLocked lists the keys under suspicion, by their ids in the machine.
+// l.mu is held.
+func (l *Limiter) suspectsLocked(now limit.Instant) map[int]savedSuspect {
+	found := map[int]savedSuspect{}
+	for _, id := range l.ids {
+		h := l.machine.KeyHealth(id)
+		if n := len(h.Reasons); h.Suspect && n > 0 {
+			last := h.Reasons[n-1]
+			found[id] = savedSuspect{Status: last.Status, Method: last.Method, Age: now.Sub(last.At)}
+		}
+	}
+	return found
 }
 
 // kid names a key in files without giving it away, and stays the same when the
@@ -51,12 +81,14 @@ func kid(key string) string {
 }
 
 // SaveState writes what a successor of this Limiter needs to know so as not to
-// exceed a limit: charges, limits, stops and J. It contains no key. Call it
-// every StateInterval and once more after Close. Its error is that of w.
+// exceed a limit: charges, limits, stops, J, and which keys are suspect. It
+// contains no key. Call it every StateInterval and once more after Close. Its
+// error is that of w.
 func (l *Limiter) SaveState(w io.Writer) error {
 	l.mu.Lock()
 	at, final := time.Now(), l.closed
-	m := l.machine.Save(l.now())
+	now := l.now()
+	m, suspects := l.machine.Save(now), l.suspectsLocked(now)
 	keys := l.held // never written to: SetKeys makes another
 	l.mu.Unlock()
 
@@ -72,6 +104,11 @@ func (l *Limiter) SaveState(w io.Writer) error {
 		}
 		v.Scopes = append(v.Scopes, named)
 	}
+	for id, s := range suspects {
+		s.Key = kids[id]
+		v.Suspects = append(v.Suspects, s)
+	}
+	slices.SortFunc(v.Suspects, func(a, b savedSuspect) int { return cmp.Compare(a.Key, b.Key) })
 	return json.NewEncoder(w).Encode(v)
 }
 
@@ -128,15 +165,26 @@ func (l *Limiter) LoadState(r io.Reader) (Restored, error) {
 		}
 		m.Scopes = append(m.Scopes, s.SavedScope)
 	}
-	if !m.Valid() {
+	damaged := slices.ContainsFunc(v.Suspects, func(s savedSuspect) bool { return !s.valid() })
+	if damaged || !m.Valid() {
 		return Restored{}, fmt.Errorf("riftrelay: %w: a value in it is out of bounds", ErrState)
 	}
 	gap := admit.Gap{Elapsed: max(0, time.Now().Round(0).Sub(v.SavedAt)), Unsaved: StateInterval}
 	if v.Final {
 		gap.Unsaved = 0
 	}
-	return Restored{Age: gap.Elapsed, Saved: len(v.Scopes), Scopes: l.machine.Restore(l.now(), m, gap)}, nil
+	now := l.now()
+	for _, s := range v.Suspects {
+		if id, found := places[s.Key]; found && slices.Contains(l.ids, id) {
+			// Suspect as if the answer came now: a probe tells in a second.
+			l.machine.Deny(now, id, admit.Denial{At: now.Add(-min(s.Age, gapMost) - min(gap.Elapsed, gapMost)), Status: s.Status, Method: s.Method})
+		}
+	}
+	return Restored{Age: gap.Elapsed, Saved: len(v.Scopes), Scopes: l.machine.Restore(now, m, gap)}, nil
 }
+
+// gapMost keeps times in bounds: what is older is as good as that old.
+const gapMost = 365 * 24 * time.Hour
 
 // unknownKey is a place that no key has.
 const unknownKey = 1 << 30

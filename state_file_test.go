@@ -96,6 +96,35 @@ func TestStateFollowsKeys(t *testing.T) {
 	})
 }
 
+// A key that Riot didn't know is not trusted again because of a restart.
+func TestStateKeepsSuspects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		keys := []riftrelay.Key{{Name: "main", Value: canaryKey()}, {Name: "spare", Value: "RGAPI-spare"}}
+		l := successor(t, keys...)
+		time.Sleep(time.Second)
+		p, err := l.Acquire(t.Context(), mustMatch(t, byPUUID), riftrelay.Options{Pin: riftrelay.KeyAt(0)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Sent()
+		p.Observe(http.StatusUnauthorized, http.Header{"Content-Type": {"application/json"}})
+		l.Close()
+		var state bytes.Buffer
+		if err := l.SaveState(&state); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		l = successor(t, keys[1], keys[0])
+		if _, err := l.LoadState(&state); err != nil {
+			t.Fatal(err)
+		}
+		k := l.Snapshot().Keys
+		if !k[0].Usable || k[1].Usable || len(k[1].Reasons) != 1 || !strings.HasPrefix(k[1].Reasons[0], "401") || !strings.HasSuffix(k[1].Reasons[0], " 10 s ago") {
+			t.Errorf("keys %+v", k)
+		}
+	})
+}
+
 func TestDamagedState(t *testing.T) {
 	good := someState(t)
 	for name, bad := range map[string]string{
@@ -106,6 +135,7 @@ func TestDamagedState(t *testing.T) {
 		"version":       strings.Replace(string(good), `"version":1`, `"version":2`, 1),
 		"no version":    "{}",
 		"bounds":        strings.Replace(string(good), `"n":10,`, `"n":-10,`, 1),
+		"suspect":       strings.Replace(string(good), `"hosts":`, `"suspects":[{"status":7}],"hosts":`, 1),
 		"two in one":    string(good) + string(good),
 		"endless depth": strings.Repeat("[", 1e6),
 	} {

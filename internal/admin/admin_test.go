@@ -59,7 +59,10 @@ func (fixed) Snapshot() riftrelay.Snapshot {
 	full := riftrelay.WindowState{Limit: 1000, Window: time.Minute, Used: 1000, Others: 20, InFlight: 3, ResetIn: 42 * time.Second}
 	return riftrelay.Snapshot{
 		At: time.Date(2026, 7, 1, 12, 3, 4, 0, time.UTC), Margin: 123456789, Pacing: 0.25, Queued: 17, InFlight: 4, Draining: true,
-		Keys: []riftrelay.KeyState{{Name: "main", Usable: true}, {Name: "spare"}},
+		Keys: []riftrelay.KeyState{
+			{Name: "main", Usable: true, State: riftrelay.KeyUsable},
+			{Name: "spare", Group: "tournament", State: riftrelay.KeySuspect, NextProbe: 4 * time.Second, Reasons: []string{"401 Unknown apikey 12 s ago"}},
+		},
 		Scopes: []riftrelay.ScopeState{
 			{Key: "main", Host: "americas", Known: true, InFlight: 3, Windows: []riftrelay.WindowState{
 				{Limit: 20, Window: time.Second, Used: 3, InFlight: 3, ResetIn: 1100 * time.Millisecond},

@@ -40,8 +40,12 @@ type State struct {
 
 // Key is one key, by its name.
 type Key struct {
-	Name   string `json:"name"`
-	Usable bool   `json:"usable"`
+	Name      string   `json:"name"`
+	Group     string   `json:"group"` // empty for the default one
+	Usable    bool     `json:"usable"`
+	State     string   `json:"state"`              // usable or suspect
+	NextProbe Seconds  `json:"next_probe_seconds"` // of a suspect key; 0 while one is under way
+	Reasons   []string `json:"reasons"`            // what speaks against it, the latest last
 }
 
 // Scope is what Riot counts together.
@@ -122,7 +126,12 @@ func stateOf(s riftrelay.Snapshot) *State {
 	return v
 }
 
-func keyOf(k riftrelay.KeyState) Key { return Key{Name: k.Name, Usable: k.Usable} }
+func keyOf(k riftrelay.KeyState) Key {
+	return Key{
+		Name: k.Name, Group: k.Group, Usable: k.Usable, State: string(k.State),
+		NextProbe: seconds(k.NextProbe), Reasons: append([]string{}, k.Reasons...),
+	}
+}
 
 func whyOf(w riftrelay.Wait) *Why {
 	if w.Kind == "" {

@@ -127,15 +127,21 @@ func (p *printer) keys(keys []Key) {
 		rows = append(rows, k.row())
 	}
 	if len(rows) > 0 {
-		p.table("Keys", []string{"key", "state", "why"}, rows)
+		p.table("Keys", []string{"key", "group", "state", "why"}, rows)
 	}
 }
 
 func (k Key) row() []cell {
-	if k.Usable {
-		return []cell{{k.Name, ""}, {"usable", "32"}, {}}
+	code, why := "32", strings.Join(k.Reasons, " and ")
+	if !k.Usable {
+		code = "31"
+		next := "a probe is under way"
+		if k.NextProbe > 0 {
+			next = "next probe in " + inWords(k.NextProbe)
+		}
+		why = strings.Trim(why+"; "+next, "; ")
 	}
-	return []cell{{k.Name, ""}, {"suspect", "31"}, {}}
+	return []cell{{k.Name, ""}, {cmp.Or(k.Group, "-"), ""}, {k.State, code}, {why, ""}}
 }
 
 // share is how much of its fullest window a scope has used.
