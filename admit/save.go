@@ -2,6 +2,7 @@ package admit
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -119,21 +120,33 @@ func (m *Machine) Restore(now limit.Instant, v Saved, gap Gap) (scopes int) {
 	gap.Elapsed = min(max(0, gap.Elapsed), ages) // a clock that was set back makes nothing younger
 	gap.Unsaved = min(gap.Unsaved, gap.Elapsed)
 	stale := gap.Elapsed > v.longest()
-	busy := make(map[string]bool, len(v.Hosts))
+	busy, anyBusy := make(map[string]bool, len(v.Hosts)), false
 	for _, s := range v.Hosts {
-		busy[s.Host] = s.Busy
+		busy[s.Host], anyBusy = s.Busy, anyBusy || s.Busy
 		if m.hosts[s.Host] == nil && !stale && len(m.hosts) < maxHosts {
 			h := m.newHost(s.Host)
 			h.margin = m.marginFrom(s.Margin)
 			m.hosts[s.Host] = h
 		}
 	}
-	for _, s := range v.Scopes {
-		if s.Key >= len(m.ring.keys) || !s.Keyless && s.Key < 0 {
-			continue
-		}
-		if m.restoreScope(now, s, gap, busy[s.Host]) {
-			scopes++
+	apps := map[appID]int{} // calls that may have gone unsaved
+	for _, methods := range [...]bool{false, true} {
+		for _, s := range v.Scopes {
+			if s.Key >= len(m.ring.keys) || !s.Keyless && s.Key < 0 || methods != (s.Method != "") {
+				continue
+			}
+			aliased := methods && m.cfg.Alias != nil && m.cfg.Alias(s.Host, s.Method) != ""
+			n := unsaved(s.Limits, gap, busy[s.Host] || aliased && anyBusy, m.cfg.Burst)
+			id := appID{s.Host, s.Key}
+			if !methods {
+				apps[id] = n
+			} else if most, told := apps[id]; told && !aliased { // a method's calls are the application's
+				n = min(n, most)
+			}
+			s.Limits = charged(s.Limits, n, gap)
+			if m.restoreScope(now, s, gap.Elapsed) {
+				scopes++
+			}
 		}
 	}
 	for _, s := range v.Services {
@@ -149,7 +162,12 @@ func (m *Machine) Restore(now limit.Instant, v Saved, gap Gap) (scopes int) {
 	return scopes
 }
 
-func (m *Machine) restoreScope(now limit.Instant, s SavedScope, gap Gap, busy bool) bool {
+type appID struct {
+	host string
+	key  int
+}
+
+func (m *Machine) restoreScope(now limit.Instant, s SavedScope, elapsed time.Duration) bool {
 	assumed := m.cfg.Assumed
 	var scopes *[]*limit.Scope
 	if s.Method == "" {
@@ -173,7 +191,7 @@ func (m *Machine) restoreScope(now limit.Instant, s SavedScope, gap Gap, busy bo
 	if at(*scopes, key) != nil {
 		return false // in use
 	}
-	scope := limit.Restore(now, unsaved(s.Limits, gap, busy, m.cfg.Burst), gap.Elapsed, max(m.cfg.Start, now), assumed)
+	scope := limit.Restore(now, s.Limits, elapsed, max(m.cfg.Start, now), assumed)
 	scope.Tolerate(m.cfg.Tolerance)
 	put(scopes, key, scope)
 	return true
@@ -198,20 +216,24 @@ func (m *Machine) marginFrom(saved time.Duration) *limit.Margin {
 	return limit.NewMargin(limit.Bounds{Start: min(saved, m.cfg.MaxMargin), Min: m.cfg.MinMargin, Max: m.cfg.MaxMargin})
 }
 
-// unsaved adds to what was saved the calls that may have gone between it and
-// the end of the process, as if they had gone in the last moment.
+// unsaved is how many calls of a scope may have gone between the saving and the
+// end of the process.
 //
 // Where calls waited, as many as the windows let go; else those that came
 // before the saving in as long a time, and half as many again: a process that
 // ends when it has nothing to do must not cost its successor a window.
-func unsaved(v limit.Saved, gap Gap, busy bool, burst float64) limit.Saved {
+func unsaved(v limit.Saved, gap Gap, busy bool, burst float64) int {
 	if gap.Unsaved <= 0 || len(v.Windows) == 0 {
-		return v
+		return 0
 	}
-	most := -1
+	most := math.MaxInt
 	for _, w := range v.Windows {
-		n := w.N * (1 + int(gap.Unsaved/w.W))
-		n = min(n, int((burst+float64(gap.Unsaved)/float64(w.W))*float64(w.N))+2)
+		n := int((burst+float64(gap.Unsaved)/float64(w.W))*float64(w.N)) + 2
+		if gap.Unsaved < w.W {
+			n = min(n, room(w, gap))
+		} else {
+			n = min(n, w.N*(1+int(gap.Unsaved/w.W)))
+		}
 		if !busy {
 			recent := 0
 			for _, c := range w.Own {
@@ -221,21 +243,33 @@ func unsaved(v limit.Saved, gap Gap, busy bool, burst float64) limit.Saved {
 			}
 			n = min(n, recent+recent/2+1)
 		}
-		if most < 0 || n < most {
-			most = n
+		most = min(most, n)
+	}
+	return max(0, most)
+}
+
+// room is what a window has left when the process ended.
+func room(w limit.SavedWindow, gap Gap) int {
+	n := w.N
+	for _, list := range [...][]limit.SavedCharge{w.Own, w.Others} {
+		for _, c := range list {
+			if c.Age+gap.Unsaved < w.W {
+				n -= c.N
+			}
 		}
+	}
+	return max(0, n)
+}
+
+// charged is what was saved and n calls more, as if they had gone in the
+// process's last moment.
+func charged(v limit.Saved, n int, gap Gap) limit.Saved {
+	if n == 0 {
+		return v
 	}
 	windows := slices.Clone(v.Windows)
 	for i, w := range windows {
-		room := w.N
-		for _, list := range [...][]limit.SavedCharge{w.Own, w.Others} {
-			for _, c := range list {
-				if c.Age+gap.Unsaved < w.W {
-					room -= c.N
-				}
-			}
-		}
-		if n := min(most, room); n > 0 {
+		if n := min(n, room(w, gap)); n > 0 {
 			windows[i].Own = insert(w.Own, limit.SavedCharge{Age: -gap.Unsaved, N: n})
 		}
 	}

@@ -73,6 +73,23 @@ func TestSaveAndRestoreMachine(t *testing.T) {
 	}
 }
 
+// A method is not charged for more than its application can have let go.
+func TestRestoreChargesNoMoreThanTheApplication(t *testing.T) {
+	app := limit.Saved{Windows: []limit.SavedWindow{{N: 20, W: time.Minute, Own: []limit.SavedCharge{{Age: 0, N: 13}}}}}
+	method := limit.Saved{Windows: []limit.SavedWindow{{N: 20000, W: 10 * time.Second, Own: []limit.SavedCharge{{Age: 0, N: 13}}}}}
+	v := Saved{
+		Hosts:  []SavedHost{{Host: "euw1", Busy: true}},
+		Scopes: []SavedScope{{Host: "euw1", Method: "/m", Limits: method}, {Host: "euw1", Limits: app}},
+	}
+	m := New(Config{Keys: 1, Burst: 1, Margin: 150 * time.Millisecond})
+	m.Restore(0, v, Gap{Elapsed: 5 * time.Second, Unsaved: 5 * time.Second})
+	for _, s := range m.State(0).Scopes {
+		if used := s.Windows[0].Used; used != 20 {
+			t.Errorf("%q: %d used, want the 13 and the 7 that there was room for", s.Method, used)
+		}
+	}
+}
+
 func TestRestoreMargin(t *testing.T) {
 	v := savedMachine(9).Save(8 * second)
 	for saved, want := range map[time.Duration]time.Duration{
