@@ -34,42 +34,43 @@ func lookup(pairs []pair, w time.Duration) (n int, ok bool) {
 // nothing.
 func parsePairs(s string, dst []pair) ([]pair, bool) {
 	for s != "" {
-		var item string
-		item, s, _ = strings.Cut(s, ",")
-		n, secs, ok := strings.Cut(item, ":")
-		if !ok || len(dst) == maxQuotas {
-			return nil, false
-		}
-		count, ok1 := parseCount(n, maxCount)
-		length, ok2 := parseCount(secs, maxSeconds)
-		if !ok1 || !ok2 || length == 0 {
+		count, rest, ok1 := parseCount(s, ':', maxCount)
+		length, rest, ok2 := parseCount(rest, ',', maxSeconds)
+		if !ok1 || !ok2 || length == 0 || len(dst) == maxQuotas {
 			return nil, false
 		}
 		w := time.Duration(length) * time.Second
 		if _, twice := lookup(dst, w); twice {
 			return nil, false
 		}
-		dst = append(dst, pair{count, w})
+		dst, s = append(dst, pair{count, w}), rest
 	}
 	return dst, true
 }
 
-func parseCount(s string, most int) (int, bool) {
-	s = strings.TrimSpace(s)
-	if s == "" || len(s) > 10 { // also of zeros
-		return 0, false
+// parseCount reads a number up to the byte end, or, where that is the comma, up
+// to the end of s. Spaces around it are allowed.
+func parseCount(s string, end byte, most int) (n int, rest string, ok bool) {
+	i, digits := 0, 0
+	for i < len(s) && s[i] == ' ' {
+		i++
 	}
-	n := 0
-	for i := range len(s) {
-		d := s[i] - '0'
-		if d > 9 {
-			return 0, false
-		}
-		if n = n*10 + int(d); n > most {
-			return 0, false
+	for ; i < len(s) && s[i]-'0' <= 9; i++ {
+		n = n*10 + int(s[i]-'0')
+		if digits++; n > most || digits > 10 { // also of zeros
+			return 0, "", false
 		}
 	}
-	return n, true
+	for i < len(s) && s[i] == ' ' {
+		i++
+	}
+	switch {
+	case digits == 0:
+		return 0, "", false
+	case i == len(s):
+		return n, "", end == ','
+	}
+	return n, s[i+1:], s[i] == end
 }
 
 // parseLimits is parsePairs for limits: none of them can be 0.
