@@ -112,7 +112,7 @@ func (t *tally) since(from time.Time, p riftrelay.Priority) waits {
 	if len(ds) == 0 {
 		return waits{}
 	}
-	slices.SortFunc(ds, func(a, b time.Duration) int { return cmp.Compare(a, b) })
+	slices.Sort(ds)
 	return waits{N: len(ds), P50: ds[(len(ds)-1)/2], P95: ds[(len(ds)-1)*95/100]}
 }
 
