@@ -32,7 +32,8 @@ func TestSaveAndRestoreMachine(t *testing.T) {
 	}
 	restored := func(v Saved, gap Gap) (*Machine, int) {
 		m := New(Config{Keys: 2, Burst: 1, Margin: 150 * time.Millisecond, MaxMargin: 2 * time.Second, Start: second / 10})
-		return m, m.Restore(0, v, gap)
+		n := m.Restore(0, v, gap)
+		return m, n
 	}
 	used := func(m *Machine) (n int) {
 		for _, s := range m.State(second / 10).Scopes {

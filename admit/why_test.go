@@ -61,8 +61,8 @@ func TestWhyOfKeys(t *testing.T) {
 
 // A method that one key may not call waits for the other.
 func TestWhyOfAMethodRefused(t *testing.T) {
-	m, now := waiting(t, -1)
-	now = 10*second + 1 // key 0 has room
+	m, _ := waiting(t, -1)
+	now := 10*second + 1 // key 0 has room
 	b := m.buckets[bucketID{"euw1", "/m", false}]
 	m.shun(now, b, 0)
 	if y := whyOf(t, m, now); y.Key != 1 || y.Part != Application || y.Until != 11*second {

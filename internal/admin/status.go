@@ -74,8 +74,10 @@ func (p *printer) style(code, s string) string {
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
+func (p *printer) printf(format string, args ...any) { p.WriteString(fmt.Sprintf(format, args...)) }
+
 func (p *printer) head(s *State) {
-	fmt.Fprintf(p, "%s  %s  pacing %g  J %s  queued %d  in flight %d", p.style("1", "riftrelay"), s.At.Format(time.TimeOnly), s.Pacing, inWords(s.Margin), s.Queued, s.InFlight)
+	p.printf("%s  %s  pacing %g  J %s  queued %d  in flight %d", p.style("1", "riftrelay"), s.At.Format(time.TimeOnly), s.Pacing, inWords(s.Margin), s.Queued, s.InFlight)
 	if s.Draining {
 		p.WriteString("  " + p.style("33", "draining"))
 	}
@@ -95,7 +97,7 @@ func (p *printer) table(title string, head []string, rows [][]cell) {
 			width[i] = max(width[i], utf8.RuneCountInString(r[i].text))
 		}
 	}
-	fmt.Fprintf(p, "\n%s\n", p.style("1", title))
+	p.printf("\n%s\n", p.style("1", title))
 	line := func(row []cell) {
 		var b strings.Builder
 		for i, c := range row {
@@ -171,7 +173,7 @@ func (p *printer) limits(scopes []Scope) {
 		p.table("Limits", []string{"key", "host", "scope", ">window", "use", ">used", ">others", ">in flight", ">reset", "stopped"}, rows)
 	}
 	if idle > 0 {
-		fmt.Fprintf(p, "\n  and %d idle\n", idle)
+		p.printf("\n  and %d idle\n", idle)
 	}
 }
 

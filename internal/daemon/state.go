@@ -39,7 +39,7 @@ func (k *keeper) load() {
 		return
 	}
 	got, err := k.limiter.LoadState(f)
-	f.Close()
+	_ = f.Close() // of a file that was only read
 	switch {
 	case err == nil:
 		k.log.Info("state of before taken over", "file", k.file, "age", got.Age.Round(time.Millisecond).String(), "scopes", got.Scopes, "saved", got.Saved)
