@@ -164,3 +164,20 @@ func TestWhyItWaitsForCallsUnderWay(t *testing.T) {
 		}
 	})
 }
+
+// What is said where no call can be brought to wait so through the Limiter
+// alone: without a usable key calls are refused.
+func TestWaitSentences(t *testing.T) {
+	for want, w := range map[string]riftrelay.Wait{
+		"no usable key, next try in 1 s":                                {Kind: riftrelay.WaitNoKey, Until: time.Second},
+		"key main was refused this method, another key is free in 20 s": {Kind: riftrelay.WaitNoKey, Key: "main", Until: 20 * time.Second},
+		"goes next": {Kind: riftrelay.WaitTurn},
+		"method window 10 min is full (5/5, 2 by others), next slot in 1 ms": {
+			Kind: riftrelay.WaitWindow, Scope: "method", Limit: 5, Used: 5, Others: 2, Window: 10 * time.Minute, Until: time.Microsecond,
+		},
+	} {
+		if got := w.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
