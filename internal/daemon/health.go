@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,20 +23,35 @@ type health struct {
 	mu     sync.Mutex
 	at     time.Time // of usable
 	usable bool      // there is a key to send with
+	why    []string  // if not: key by key
 }
 
 // freshness is for how long an answer about keys holds: a snapshot of many
 // limits is no small thing, and anybody may ask.
 const freshness = time.Second
 
-func (h *health) hasKey() bool {
+// hasKey reports whether there is a usable key, and if not, what speaks against
+// each.
+func (h *health) hasKey() (bool, []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if now := time.Now(); now.Sub(h.at) >= freshness {
-		h.usable = slices.ContainsFunc(h.state().Keys, func(k riftrelay.KeyState) bool { return k.Usable })
-		h.at = now
+		h.usable, h.why, h.at = false, nil, now
+		for _, k := range h.state().Keys {
+			h.usable = h.usable || k.Usable
+			if len(k.Reasons) > 0 {
+				h.why = append(h.why, k.Name+": "+strings.Join(k.Reasons, " and "))
+			}
+		}
 	}
-	return h.usable
+	return h.usable, h.why
+}
+
+// forget has the keys looked at anew.
+func (h *health) forget() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.at = time.Time{}
 }
 
 // alive says that the process is up, whatever else is the matter.
@@ -55,8 +70,8 @@ func (h *health) ready(w http.ResponseWriter, r *http.Request) {
 	if h.draining.Load() {
 		reasons = append(reasons, "draining")
 	}
-	if !h.hasKey() {
-		reasons = append(reasons, "no usable key")
+	if usable, why := h.hasKey(); !usable {
+		reasons = append(append(reasons, "no usable key"), why...)
 	}
 	status := http.StatusOK
 	if len(reasons) > 0 {

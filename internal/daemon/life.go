@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"riftrelay"
 	"riftrelay/internal/config"
 )
 
@@ -112,6 +113,11 @@ func (r *relay) serve(ctx context.Context, signals <-chan os.Signal) error {
 			return nil
 		})
 	}
+	running, stopping := context.WithCancel(ctx)
+	g.Go(func() error {
+		r.reloading(running)
+		return nil
+	})
 	g.Go(func() error {
 		why := "failure or caller"
 		select {
@@ -119,6 +125,7 @@ func (r *relay) serve(ctx context.Context, signals <-chan os.Signal) error {
 			why = sig.String()
 		case <-ctx.Done():
 		}
+		stopping() // keys stay as they are
 		r.log.Info("stopping", "why", why, "queued", r.limiter.Snapshot().Queued, "within", r.settings.ShutdownTimeout.String())
 		return r.stop(signals)
 	})
@@ -216,7 +223,7 @@ func (r *relay) announce() {
 	}
 	keys := r.settings.Keys()
 	r.log.Info("riftrelay serves", "relay", r.front.listener.Addr().String(), "admin", admin,
-		"keys", len(keys), "names", keyNames(r.settings), "pacing", pacingName(r.settings.Pacing),
+		"keys", len(keys), "names", keyNames(keys), "pacing", pacingName(r.settings.Pacing),
 		"upstream", r.settings.UpstreamURL, "version", config.BuildVersion())
 	if beyondLoopback(r.front.listener) {
 		r.log.Warn("whoever reaches the relay's port can use the keys: keep it on a trusted network", "listen", r.front.listener.Addr().String())
@@ -226,10 +233,10 @@ func (r *relay) announce() {
 	}
 }
 
-func keyNames(s *config.Settings) string {
+func keyNames(keys []riftrelay.Key) string {
 	const most = 10
 	var names []string
-	for i, k := range s.Keys() {
+	for i, k := range keys {
 		if i == most {
 			names = append(names, "…")
 			break

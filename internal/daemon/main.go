@@ -4,6 +4,7 @@
 //   - main.go: the commands.
 //   - relay.go: assembly, the one place that knows all parts.
 //   - life.go: listen, serve, drain, stop.
+//   - reload.go: keys that change while it serves.
 //   - health.go, admin.go, log.go: what operators see.
 //   - state.go: what outlives the process, and riftrelay status.
 //   - sim.go: the simulated edge on a port of its own.
@@ -110,6 +111,10 @@ func (p Process) serve(ctx context.Context, in *config.Invocation) error {
 	if err := r.listen(ctx); err != nil {
 		return err
 	}
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
+	r.hangup = hangup
 	return r.serve(ctx, p.Signals)
 }
 

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"sync/atomic"
 
 	"riftrelay"
 	"riftrelay/internal/config"
@@ -20,6 +22,9 @@ type relay struct {
 	base     *http.Transport
 	health   *health
 	keeper   *keeper
+	meters   *metrics.Metrics
+	keys     atomic.Pointer[[]riftrelay.Key] // in use, for RIOT_TOKEN_FILE and SIGHUP change them
+	hangup   <-chan os.Signal                // each asks to read the keys again; nil = none comes
 	front    *server
 	admin    *server // nil = none
 }
@@ -65,16 +70,17 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks) (*rela
 	if s.MetricsOnRelay {
 		local["/metrics"] = meters.Handler()
 	}
-	keys := len(s.Keys())
+	r := &relay{settings: s, log: log, limiter: limiter, base: base, health: health, keeper: keeper, meters: meters}
+	keys := s.Keys()
+	r.keys.Store(&keys)
 	handler, err := proxy.New(proxy.Options{
-		Transport: pipeline, Table: s.Table, Keys: func() int { return keys },
+		Transport: pipeline, Table: s.Table, Keys: func() int { return len(*r.keys.Load()) },
 		Version: version, AdminAddr: s.Admin, Local: local, Observer: meters, Logger: log,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("relay: %w", err)
 	}
 
-	r := &relay{settings: s, log: log, limiter: limiter, base: base, health: health, keeper: keeper}
 	r.front = newServer("LISTEN_ADDR and PORT", s.Listen, handler, log)
 	if s.Admin != "" {
 		var scrape http.Handler

@@ -48,6 +48,13 @@ type rig struct {
 
 func startRig(t *testing.T, sim riotsim.Config, vars map[string]string) *rig {
 	t.Helper()
+	return startRigIn(t, sim, vars, nil, nil)
+}
+
+// startRigIn is startRig with a channel that has the keys read again, and with
+// files.
+func startRigIn(t *testing.T, sim riotsim.Config, vars map[string]string, hangup <-chan os.Signal, readFile func(string) ([]byte, error)) *rig {
+	t.Helper()
 	edge, upstream := startEdge(t, sim)
 	g := &rig{
 		edge: edge, signals: make(chan os.Signal, 2), log: &buffer{}, done: make(chan error, 1),
@@ -60,13 +67,26 @@ func startRig(t *testing.T, sim riotsim.Config, vars map[string]string) *rig {
 	for name, v := range vars {
 		all[name] = v
 	}
-	in, err := config.Parse(nil, world(all))
+	w := world(all)
+	if readFile != nil {
+		w.ReadFile = readFile
+	} else if all["RIOT_TOKEN_FILE"] != "" {
+		none := w.ReadFile
+		w.ReadFile = func(name string) ([]byte, error) {
+			if name == all["RIOT_TOKEN_FILE"] {
+				return os.ReadFile(name)
+			}
+			return none(name)
+		}
+	}
+	in, err := config.Parse(nil, w)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if g.relay, err = assemble(in.Settings, newLogger(g.log, in.Settings, true), nil); err != nil {
 		t.Fatal(err)
 	}
+	g.relay.hangup = hangup
 	if err := g.listen(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -42,6 +42,7 @@ type Metrics struct {
 	calls    calls
 	admitted admissions
 	upstream answers
+	reloads  *prometheus.CounterVec
 }
 
 // New makes a Metrics with everything at zero.
@@ -64,7 +65,22 @@ func New(o Options) *Metrics {
 	m.calls = newCalls(m.registry)
 	m.admitted = newAdmissions(m.registry)
 	m.upstream = newAnswers(m.registry)
+	m.reloads = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Namespace: namespace, Name: "config_reloads_total", Help: "Times that the keys were read again: success, or failure, which changes nothing.",
+	}, []string{"result"})
+	m.registry.MustRegister(m.reloads)
+	m.reloads.WithLabelValues("success")
+	m.reloads.WithLabelValues("failure")
 	return m
+}
+
+// Reloaded counts a reading of the keys while the relay serves.
+func (m *Metrics) Reloaded(ok bool) {
+	result := "failure"
+	if ok {
+		result = "success"
+	}
+	m.reloads.WithLabelValues(result).Inc()
 }
 
 // Registry is where further parts register what they count.
