@@ -166,6 +166,10 @@ func (s *story) do(line string) {
 		s.poll()
 	case "drain":
 		s.drain(a)
+	case "keys":
+		s.setKeys(a)
+	case "health":
+		s.health()
 	default:
 		s.t.Fatalf("no such command: %s", line)
 	}
@@ -196,7 +200,7 @@ var several = regexp.MustCompile(`^(.*)\*(\d+)$`)
 func (s *story) request(words []string, a args) Request {
 	r := Request{
 		Host: words[0], Method: words[1], High: a.has("high"), Keyless: a.has("keyless"), Front: a.has("front"),
-		Pin: s.number(a.named["pin"], -1), Deadline: limit.Never,
+		Pin: s.number(a.named["pin"], -1), Group: s.number(a.named["group"], 0), First: a.has("first"), Deadline: limit.Never,
 	}
 	if d := a.named["within"]; d != "" {
 		r.Deadline = s.now.Add(s.duration(d, ""))

@@ -12,6 +12,10 @@
 // A call comes in through enqueue.go, is let go by serve.go and ends in
 // settle.go; predict.go tells when one will start.
 //
+// Which keys there are, which calls each is for, and which are any good, say
+// keys.go and health.go: a key that Riot refuses takes a probe now and then, and
+// nothing else.
+//
 // Of the lanes that could go, the one served longest ago goes. A lane whose
 // method is exhausted is parked until it has room, so it holds up nobody; when
 // the application's budget is exhausted, the whole line waits for one moment.

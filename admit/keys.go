@@ -2,7 +2,6 @@ package admit
 
 import (
 	"slices"
-	"time"
 
 	"riftrelay/limit"
 )
@@ -32,46 +31,6 @@ type key struct {
 	probes  int      // that failed in a row
 	denied  string   // the method that answered 403 since the last success; empty if none
 	reasons []Denial // of the suspicion, the latest two
-}
-
-// Denial is one answer that speaks against a key.
-type Denial struct {
-	At     limit.Instant
-	Status int
-	Method string
-}
-
-// Verdict is what an answer says of the key that it was called with (R18).
-type Verdict uint8
-
-// The verdicts.
-const (
-	Unsaid    Verdict = iota // nothing: a gateway's page, trouble of Riot's
-	Accepted                 // the key is good
-	Unknown                  // Riot doesn't know the key
-	Forbidden                // the key may not do this, or nothing any more
-)
-
-// shun is a key that answers 403 for a method, though it is good otherwise.
-type shun struct {
-	until limit.Instant
-	n     int // 403s in a row
-}
-
-// How long a key is left alone: a suspect one until its next probe, one that
-// was refused a method until it is tried there again. Doubled each time.
-const (
-	firstProbe = time.Second
-	lastProbe  = 5 * time.Minute
-	firstShun  = time.Minute
-	lastShun   = time.Hour
-)
-
-func rising(first, last time.Duration, n int) time.Duration {
-	if n > 20 {
-		return last
-	}
-	return min(first<<n, last)
 }
 
 // candidates gives the ids of the keys that calls of a class may go on.
@@ -109,6 +68,38 @@ func (m *Machine) choice(now limit.Instant, b *bucket, c class, p limit.Policy) 
 		return ids
 	}
 	return ids[first : first+1]
+}
+
+// findFirst is find for a call that wants the first key that is any good. Which
+// that is depends on the method, and may have changed before the key has room.
+func (m *Machine) findFirst(now limit.Instant, l *lane, service limit.Instant, p limit.Policy) slot {
+	b, c := l.bucket, l.line.class
+	s := slot{key: -1, at: limit.Never, app: limit.Never, method: now}
+	for _, id := range m.ring.candidates(c) {
+		from, until := m.ring.from[id], b.shunned[id].until
+		app := m.app(b.host, id).Next(now, p)
+		s.app = min(s.app, max(from, app))
+		if from > 0 { // suspect: its probe may come first
+			from = max(from, app)
+		}
+		for _, t := range [...]limit.Instant{from, until} {
+			if t > now {
+				s.at = min(s.at, t)
+			}
+		}
+	}
+	if s.app > now {
+		s.at = s.app
+		return s
+	}
+	for _, id := range m.choice(now, b, c, p) {
+		t := max(m.ring.from[id], m.app(b.host, id).Next(now, p), m.methodNext(now, b, id, c, nil, service, p))
+		if t <= now {
+			return slot{key: id, at: now, app: now, method: now}
+		}
+		s.at = min(s.at, t)
+	}
+	return s
 }
 
 // serves reports whether calls of a class may go on a key.
@@ -222,174 +213,4 @@ func (m *Machine) forget(now limit.Instant, id int) bool {
 		}
 	}
 	return true
-}
-
-// Judge notes what the answer to a call says of its key; before Answer. It
-// gives the place of another key that could serve the call, if its own can't,
-// else -1.
-func (m *Machine) Judge(now limit.Instant, p *Permit, v Verdict, status int) (other int) {
-	if p.Key < 0 || v == Unsaid {
-		return -1
-	}
-	k, b := &m.ring.keys[p.Key], p.bucket
-	if v == Accepted {
-		if k.suspect || k.denied != "" || b.shunned != nil {
-			m.accepted(now, p.Key, b)
-		}
-		return -1
-	}
-	if k.suspect && p.probe {
-		k.probes++
-	}
-	m.deny(now, p.Key, v, Denial{now, status, b.method})
-	if v == Forbidden && !k.suspect {
-		m.shun(now, b, p.Key)
-	}
-	return m.other(now, b, p.Key)
-}
-
-// Deny is Judge for what is found out when the call has ended already: the
-// probe, if it was one, has failed.
-func (m *Machine) Deny(now limit.Instant, id int, d Denial) {
-	k := &m.ring.keys[id]
-	if k.suspect && m.ring.from[id] > now && m.ring.from[id] < limit.Never {
-		k.probes++
-		m.ring.from[id] = now.Add(rising(firstProbe, lastProbe, k.probes))
-	}
-	m.deny(now, id, Unknown, d)
-}
-
-// Elsewhere gives the place of another key that could serve a call that the key
-// with this id can't, else -1.
-func (m *Machine) Elsewhere(now limit.Instant, id int, host, method string) (place int) {
-	if b := m.buckets[bucketID{host, method, false}]; b != nil {
-		return m.other(now, b, id)
-	}
-	return -1
-}
-
-func (m *Machine) deny(now limit.Instant, id int, v Verdict, d Denial) {
-	k := &m.ring.keys[id]
-	if n := len(k.reasons); n > 0 && k.reasons[n-1].Method == d.Method && k.reasons[n-1].Status == d.Status {
-		k.reasons[n-1] = d
-	} else {
-		k.reasons = append(k.reasons[max(0, n-1):n:n], d)
-	}
-	if v == Forbidden && (k.denied == "" || k.denied == d.Method) {
-		k.denied = d.Method
-		return // R18: one 403 is no proof
-	}
-	if k.suspect || !k.live {
-		return
-	}
-	k.suspect, k.probes = true, 0
-	m.ring.from[id] = now.Add(firstProbe)
-	m.expel = true
-	m.recheck(now) // others may have to do what they were not to
-}
-
-// accepted heals a key, at least for the method of bucket b.
-func (m *Machine) accepted(now limit.Instant, id int, b *bucket) {
-	k := &m.ring.keys[id]
-	k.denied, k.reasons = "", nil
-	if _, shunned := b.shunned[id]; shunned {
-		if delete(b.shunned, id); len(b.shunned) == 0 {
-			b.shunned = nil
-		}
-	}
-	if k.suspect {
-		k.suspect, k.probes = false, 0
-		m.ring.from[id] = 0
-		m.recheck(now)
-	}
-}
-
-func (m *Machine) shun(now limit.Instant, b *bucket, id int) {
-	if b.shunned == nil {
-		b.shunned = map[int]shun{}
-	}
-	s := b.shunned[id]
-	s.until = now.Add(rising(firstShun, lastShun, s.n))
-	s.n++
-	b.shunned[id] = s
-}
-
-// shuns gives until when bucket b avoids a key; 0 if it doesn't, or if there is
-// no other to go on.
-func (r *ring) shuns(now limit.Instant, b *bucket, id int, ids []int) limit.Instant {
-	s, found := b.shunned[id]
-	if !found || s.until <= now {
-		return 0
-	}
-	for _, other := range ids {
-		if other != id && r.from[other] == 0 && b.shunned[other].until <= now {
-			return s.until
-		}
-	}
-	return 0
-}
-
-// other finds, for a call that a key could not serve, the key of its group that
-// can do so first.
-func (m *Machine) other(now limit.Instant, b *bucket, id int) (place int) {
-	best, first := -1, limit.Never
-	p := m.policy(b.host, true)
-	for _, o := range m.ring.candidates(class{pin: -1, group: int32(m.ring.keys[id].group)}) {
-		if o == id || m.ring.from[o] != 0 || b.shunned[o].until > now {
-			continue
-		}
-		if t := max(m.app(b.host, o).Next(now, p), m.method(b, o).Next(now, p)); best < 0 || t < first {
-			best, first = o, t
-		}
-	}
-	return slices.Index(m.ring.places, best)
-}
-
-// probed ends a probe.
-func (m *Machine) probed(now limit.Instant, p *Permit) {
-	p.probe = false
-	if k := &m.ring.keys[p.Key]; k.suspect {
-		m.ring.from[p.Key] = now.Add(rising(firstProbe, lastProbe, k.probes))
-		m.recheck(now)
-	}
-}
-
-// Expel refuses the calls in the queues whose keys have all become suspect, or
-// are no more. It belongs after whatever may have brought that about: Judge,
-// Deny and SetKeys.
-func (m *Machine) Expel(now limit.Instant, refuse func(*Waiter, Refusal)) {
-	if !m.expel {
-		return
-	}
-	m.expel = false
-	for _, b := range m.buckets {
-		for _, l := range b.lanes {
-			if l.n == 0 || m.ring.usable(l.line.class) {
-				continue
-			}
-			why := Refusal{NoKey, m.ring.next(now, l.line.class)}
-			for l.n > 0 {
-				w := l.head
-				m.leave(l, w)
-				refuse(w, why)
-			}
-		}
-	}
-}
-
-// KeyHealth is how a key is.
-type KeyHealth struct {
-	Suspect bool
-	Probe   limit.Instant // of a suspect key: when the next probe may go; Never while one is under way
-	Reasons []Denial      // the latest two that speak against it
-}
-
-// KeyHealth tells how the key with this id is.
-func (m *Machine) KeyHealth(id int) KeyHealth {
-	k := m.ring.keys[id]
-	h := KeyHealth{Suspect: k.suspect, Reasons: slices.Clone(k.reasons)}
-	if k.suspect {
-		h.Probe = m.ring.from[id]
-	}
-	return h
 }

@@ -3,6 +3,7 @@ package admit
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -69,6 +70,8 @@ func (c *chaos) step() {
 			c.asked--
 			break
 		}
+	case n == 15 && c.r.IntN(8) == 0:
+		c.setKeys()
 	case n == 15 && c.r.IntN(10) == 0:
 		c.m.SetBurst(c.now, c.bursts[c.r.IntN(len(c.bursts))])
 	case n < 18 && c.m.NextWake() < limit.Never:
@@ -84,8 +87,11 @@ func (c *chaos) enqueue() {
 		Host: c.pick("euw1", "na1"), Method: c.pick("/x", "/y", "/z"), High: c.r.IntN(2) == 0, Pin: -1,
 		Deadline: limit.Never, Front: c.r.IntN(10) == 0,
 	}
-	if c.r.IntN(4) == 0 {
-		r.Pin = c.r.IntN(c.m.cfg.Keys)
+	switch r.Group = c.r.IntN(len(c.m.ring.groups)); c.r.IntN(8) {
+	case 0, 1:
+		r.Pin = c.r.IntN(len(c.m.ring.places))
+	case 2:
+		r.First = true
 	}
 	if c.r.IntN(6) == 0 {
 		r.Keyless, r.Method = true, "/me"
@@ -129,12 +135,51 @@ func (c *chaos) answer(p *Permit) {
 		a.Type = c.pick("application", "method", "service", "")
 		a.RetryAfter = []string{c.pick("0", "1")}
 	}
+	said := Accepted
+	switch c.r.IntN(24) {
+	case 0:
+		a, said = limit.Answer{Status: 401}, Unknown
+	case 1, 2:
+		a, said = limit.Answer{Status: 403}, Forbidden
+	case 3:
+		a, said = limit.Answer{Status: 502}, Unsaid
+	}
+	if other := c.m.Judge(c.now, p, said, a.Status); other >= 0 && (said != Unknown && said != Forbidden || c.m.ring.places[other] == p.Key || c.m.ring.from[c.m.ring.places[other]] != 0) {
+		c.t.Fatalf("key %d for verdict %d on %d", other, said, p.Key)
+	}
 	c.m.Answer(c.now, p, a)
 }
 
-// poll lets go what can go; then nobody may be left who could.
+// setKeys puts a new key somewhere, takes one away, or moves one to the other
+// group.
+func (c *chaos) setKeys() {
+	ids := slices.Clone(c.m.ring.places)
+	switch i := c.r.IntN(len(ids)); {
+	case c.r.IntN(2) == 0:
+		ids[i] = c.m.AddKey(c.now, nil)
+	case len(ids) > 1 && c.r.IntN(2) == 0:
+		ids = slices.Delete(ids, i, i+1)
+	case len(ids) < 4:
+		ids = append(ids, c.m.AddKey(c.now, nil))
+	}
+	groups := make([]int, len(ids))
+	for i := range groups {
+		groups[i] = c.r.IntN(2)
+	}
+	c.m.SetKeys(c.now, ids, groups)
+}
+
+// poll lets go what can go; then nobody may be left who could, and nobody who
+// has no key left.
 func (c *chaos) poll() {
 	c.t.Helper()
+	c.m.Expel(c.now, func(w *Waiter, why Refusal) {
+		if !c.waiting[w] || why.Reason != NoKey || why.Start < c.now {
+			c.t.Fatalf("refused: %+v, waiting %v", why, c.waiting[w])
+		}
+		delete(c.waiting, w)
+		c.asked--
+	})
 	c.m.Poll(c.now, func(w *Waiter, p *Permit) {
 		if !c.waiting[w] {
 			c.t.Fatal("a call was let go that doesn't wait")
@@ -163,6 +208,9 @@ func (c *chaos) check() {
 			if l.n == 0 {
 				continue
 			}
+			if !c.m.ring.usable(l.line.class) {
+				c.t.Fatalf("%s%s waits, and has no key", b.host.name, b.method)
+			}
 			at := earliest(c.m, c.now, l)
 			if at <= c.now {
 				c.t.Fatalf("%s%s could go now and still waits", b.host.name, b.method)
@@ -186,6 +234,7 @@ func (c *chaos) finish() {
 			if p.Key < 0 {
 				a.AppLimit = ""
 			}
+			c.m.Judge(c.now, p, Accepted, a.Status)
 			c.m.Answer(c.now, p, a)
 		} else {
 			next := c.m.NextWake()

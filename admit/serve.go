@@ -110,8 +110,12 @@ func (m *Machine) admit(now limit.Instant, l *lane, key int, policy limit.Policy
 	if key >= 0 {
 		k := &m.ring.keys[key]
 		l.bucket.host.pass(k.group, k.index)
+		if l.bucket.shunned != nil {
+			l.bucket.tries(now, key)
+		}
 		if m.ring.from[key] != 0 {
 			p.probe, m.ring.from[key] = true, limit.Never
+			m.recheck(now) // who wanted the first good key has another one now
 		}
 	}
 	return p
@@ -137,7 +141,10 @@ func (m *Machine) find(now limit.Instant, l *lane, p limit.Policy) slot {
 		return slot{key: -1, at: at, app: now, method: at}
 	}
 	c := l.line.class
-	ids := m.choice(now, b, c, p)
+	if c.first {
+		return m.findFirst(now, l, service, p)
+	}
+	ids := m.ring.candidates(c)
 	first := 0
 	if c.pin < 0 {
 		first = b.host.turn(int(c.group), len(ids))

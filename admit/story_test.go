@@ -49,6 +49,18 @@ func (s *story) granted(name string, p *Permit) {
 // poll does as a shell does after every event. With an edge, whatever was let
 // go is written at once.
 func (s *story) poll() {
+	var refused []string
+	s.m.Expel(s.now, func(w *Waiter, why Refusal) {
+		refused = append(refused, w.Data.(string))
+		delete(s.waiters, w.Data.(string))
+		if why.Reason != NoKey || why.Start < s.now {
+			s.t.Fatalf("%s is refused: %+v", w.Data, why)
+		}
+	})
+	slices.Sort(refused)
+	for _, name := range refused {
+		s.printf("%s is refused: no key is left", name)
+	}
 	for {
 		s.m.Poll(s.now, func(w *Waiter, p *Permit) { s.granted(w.Data.(string), p) })
 		if s.edge == nil || len(s.written) == 0 {
@@ -109,6 +121,19 @@ func (s *story) answer(a args) {
 	if v := a.named["retry"]; v != "" {
 		answer.RetryAfter = []string{v}
 	}
+	said := Unsaid
+	switch {
+	case a.has("html"):
+	case answer.Status == 401:
+		said = Unknown
+	case answer.Status == 403:
+		said = Forbidden
+	case answer.Status < 300 || answer.Status == 404:
+		said = Accepted
+	}
+	if other := s.m.Judge(s.now, s.permit(name), said, answer.Status); other >= 0 {
+		s.printf("%s may go on key %d instead", name, s.m.ring.places[other])
+	}
 	lesson := s.m.Answer(s.now, s.permit(name), answer)
 	delete(s.permits, name)
 	if lesson.Kind != limit.NotLimited {
@@ -135,6 +160,41 @@ func (s *story) queue() {
 	}
 	slices.Sort(lines)
 	for _, line := range lines {
+		s.printf("%s", line)
+	}
+}
+
+// setKeys reads "keys 0 new 2 groups=0,0,1": ids, in the order of the list.
+func (s *story) setKeys(a args) {
+	var ids, groups []int
+	for _, word := range a.words {
+		if word == "new" {
+			ids = append(ids, s.m.AddKey(s.now, nil))
+		} else {
+			ids = append(ids, s.number(word, 0))
+		}
+	}
+	if v := a.named["groups"]; v != "" {
+		for g := range strings.SplitSeq(v, ",") {
+			groups = append(groups, s.number(g, 0))
+		}
+	}
+	s.m.SetKeys(s.now, ids, groups)
+	s.printf("the keys are %d", ids)
+	s.poll()
+}
+
+// health tells how the keys are.
+func (s *story) health() {
+	for _, id := range s.m.ring.places {
+		h := s.m.KeyHealth(id)
+		line := fmt.Sprintf("key %d is fine", id)
+		if h.Suspect {
+			line = fmt.Sprintf("key %d is suspect, its next probe at %s", id, clock(h.Probe))
+		}
+		for _, d := range h.Reasons {
+			line += fmt.Sprintf(", %d on %s at %s", d.Status, d.Method, clock(d.At))
+		}
 		s.printf("%s", line)
 	}
 }
