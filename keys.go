@@ -118,15 +118,17 @@ func (l *Limiter) namesByID() []string {
 
 // verdict tells what the head of an answer says of the key that the call went
 // on (R18). A gateway's page is about that one call.
-func verdict(status int, h http.Header) admit.Verdict {
+func verdict(status int, appLimit string, h http.Header) admit.Verdict {
 	switch {
+	case status == http.StatusOK && appLimit != "":
+		return admit.Accepted
 	case status == http.StatusUnauthorized && isJSON(h):
 		return admit.Unknown
 	case status == http.StatusForbidden && isJSON(h):
 		return admit.Forbidden
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusBadRequest:
 		return admit.Unsaid
-	case first(h, "X-App-Rate-Limit") != "": // R3: none of these without a good key
+	case appLimit != "": // R3: none of these without a good key
 		return admit.Accepted
 	case (status/100 == 2 || status == http.StatusNotFound) && isJSON(h):
 		return admit.Accepted

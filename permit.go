@@ -88,7 +88,7 @@ func (p Permit) observe(status int, h http.Header) learned {
 		MethodLimit: first(h, "X-Method-Rate-Limit"),
 		MethodCount: first(h, "X-Method-Rate-Limit-Count"),
 	}
-	said := verdict(status, h)
+	said := verdict(status, a.AppLimit, h)
 	if status == http.StatusTooManyRequests {
 		a.Type, a.RetryAfter = first(h, "X-Rate-Limit-Type"), h["Retry-After"]
 		a.Wall, a.Random = time.Now(), rand.Float64()

@@ -14,7 +14,8 @@ func (m *Machine) Enqueue(now limit.Instant, w *Waiter, r Request) (*Permit, Ref
 		return nil, Refusal{Draining, limit.Never}
 	}
 	c := r.class()
-	if !c.keyless && len(m.ring.candidates(c)) == 0 {
+	usable := m.ring.usable(c)
+	if !usable && len(m.ring.candidates(c)) == 0 {
 		return nil, Refusal{NoKey, limit.Never}
 	}
 	b := m.bucket(now, r)
@@ -22,7 +23,7 @@ func (m *Machine) Enqueue(now limit.Instant, w *Waiter, r Request) (*Permit, Ref
 		return nil, Refusal{QueueFull, now.Add(time.Second)}
 	}
 	l := b.lane(c)
-	if !m.ring.usable(c) {
+	if !usable {
 		return m.tryProbe(now, l)
 	}
 	if p := m.straight(now, l); p != nil {
