@@ -157,7 +157,7 @@ func (l *Limiter) whyNoKey(r route.Route, o *Options) string {
 	keys := list.groups[g]
 	switch pin := int(o.Pin) - 1; {
 	case o.choice != nil && o.choice.only != nil:
-		if keys = nil; list.place(o.choice.only.id) < 0 {
+		if list.place(o.choice.only.id) < 0 {
 			return "key " + o.choice.only.Name + " is in use no more"
 		}
 		keys = []*held{o.choice.only}
@@ -187,7 +187,7 @@ func (l *Limiter) whyNoKey(r route.Route, o *Options) string {
 func reasons(now limit.Instant, h admit.KeyHealth) []string {
 	var said []string
 	for _, d := range h.Reasons {
-		what := ""
+		var what string
 		switch d.Status {
 		case http.StatusUnauthorized:
 			what = "401 Unknown apikey"

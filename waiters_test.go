@@ -86,7 +86,7 @@ func TestWaiters100k(t *testing.T) {
 	}
 
 	left, stay = nil, nil //nolint:wastedassign // frees them for the count of memory below
-	for range 100 { // goroutines that have called Done still have to return
+	for range 100 {       // goroutines that have called Done still have to return
 		if runtime.NumGoroutine() <= goroutines {
 			break
 		}

@@ -23,7 +23,7 @@ func (r *relay) reloading(ctx context.Context) {
 	if file := r.settings.KeyFile; file != "" {
 		w, err := fsnotify.NewWatcher()
 		if err == nil {
-			defer w.Close()
+			defer w.Close() //nolint:errcheck // nothing is written through it
 			err = w.Add(filepath.Dir(file))
 		}
 		if err != nil { // too many watches, or a file system without: SIGHUP is left
