@@ -49,6 +49,7 @@ type ScopeState struct {
 	Host     string
 	Method   string        // as route.Method.String; empty for the application's scope
 	Known    bool          // Riot's own headers have been seen
+	Halved   int           // how often its limits are halved, after too many violations: see Config.ViolationLimit
 	InFlight int           // calls admitted and not yet answered
 	Cooldown time.Duration // left of a stop after a 429; 0 when there is none
 	Cause    limit.Kind    // of the cool-down
@@ -101,7 +102,7 @@ func (l *Limiter) Snapshot() Snapshot {
 			continue // of a key that was removed
 		}
 		st := ScopeState{
-			Key: name(scope.Key), Host: scope.Host, Method: scope.Method, Known: scope.Known, InFlight: scope.InFlight,
+			Key: name(scope.Key), Host: scope.Host, Method: scope.Method, Known: scope.Known, Halved: scope.Halved, InFlight: scope.InFlight,
 			Cooldown: scope.Cooldown, Cause: scope.Cause, Windows: make([]WindowState, len(scope.Windows)),
 		}
 		if scope.Service > st.Cooldown {

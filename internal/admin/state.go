@@ -54,6 +54,7 @@ type Scope struct {
 	Host     string   `json:"host"`
 	Method   string   `json:"method"` // empty for the application's scope
 	Known    bool     `json:"known"`  // Riot's own headers have been seen
+	Halved   int      `json:"halved"` // how often its limits are halved, after too many violations
 	InFlight int      `json:"in_flight"`
 	Cooldown Seconds  `json:"cooldown_seconds"` // left of a stop after a 429
 	Cause    string   `json:"cooldown_cause"`   // kind of that 429; empty without a stop
@@ -106,7 +107,7 @@ func stateOf(s riftrelay.Snapshot) *State {
 	}
 	for i, sc := range s.Scopes {
 		o := Scope{
-			Key: sc.Key, Host: sc.Host, Method: sc.Method, Known: sc.Known, InFlight: sc.InFlight,
+			Key: sc.Key, Host: sc.Host, Method: sc.Method, Known: sc.Known, Halved: sc.Halved, InFlight: sc.InFlight,
 			Cooldown: seconds(sc.Cooldown), Cause: causeOf(sc.Cause), Windows: make([]Window, len(sc.Windows)),
 		}
 		for j, w := range sc.Windows {

@@ -45,9 +45,9 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks) (*rela
 	meters := metrics.New(metrics.Options{Version: version, Hosts: s.Table.Hosts()})
 
 	limits := s.Limiter()
-	limits.Hooks = meters
+	limits.Hooks = hooks{meters, breakerLog{log}}
 	if also != nil {
-		limits.Hooks = both{meters, also}
+		limits.Hooks = hooks{meters, breakerLog{log}, also}
 	}
 	limiter, err := riftrelay.New(limits)
 	if err != nil {
@@ -92,15 +92,29 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks) (*rela
 	return r, nil
 }
 
-// both tells two listeners.
-type both [2]riftrelay.Hooks
+// hooks tells several listeners.
+type hooks []riftrelay.Hooks
 
-func (b both) Admission(e riftrelay.AdmissionEvent) {
-	b[0].Admission(e)
-	b[1].Admission(e)
+func (h hooks) Admission(e riftrelay.AdmissionEvent) {
+	for _, one := range h {
+		one.Admission(e)
+	}
 }
 
-func (b both) Answer(e riftrelay.AnswerEvent) {
-	b[0].Answer(e)
-	b[1].Answer(e)
+func (h hooks) Answer(e riftrelay.AnswerEvent) {
+	for _, one := range h {
+		one.Answer(e)
+	}
+}
+
+// breakerLog says loudly when a scope has halved its limits.
+type breakerLog struct{ log *slog.Logger }
+
+func (breakerLog) Admission(riftrelay.AdmissionEvent) {}
+
+func (b breakerLog) Answer(e riftrelay.AnswerEvent) {
+	if e.Tripped {
+		b.log.Error("more 429s of our own making than VIOLATION_LIMIT within a minute: this limit is used by half now, Riot blacklists keys for such",
+			"key", e.Key, "bucket", e.Route.String(), "type", e.Kind.String())
+	}
 }

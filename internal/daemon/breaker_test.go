@@ -1,0 +1,27 @@
+package daemon
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"riftrelay/riotsim"
+)
+
+// A limit that keeps being exceeded, here because Riot says so, is used by
+// half, and that is said loudly.
+func TestBreakerIsLoud(t *testing.T) {
+	g := startRig(t, riotsim.Config{
+		Keys:   map[string]string{canary: riotsim.Large},
+		Faults: []riotsim.Fault{{Kind: riotsim.Method, Header: http.Header{"Retry-After": {"0"}}, Times: 2}},
+	}, map[string]string{"VIOLATION_LIMIT": "1"})
+	if a := g.get(g.front + status); a.err != nil || a.status != 200 {
+		t.Fatal(a)
+	}
+	if log := g.log.String(); !strings.Contains(log, "VIOLATION_LIMIT") || !strings.Contains(log, "euw1:/lol/status/v4/platform-data") {
+		t.Errorf("log:\n%s", log)
+	}
+	if a := g.get(g.admin + "/api/v1/state"); !strings.Contains(a.body, `"halved": 1`) && !strings.Contains(a.body, `"halved":1`) {
+		t.Errorf("state: %s", a.body)
+	}
+}
