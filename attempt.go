@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"sync"
@@ -18,13 +19,12 @@ import (
 // is written, bounds the waits, and keeps net/http from sending the request
 // again on the same charge.
 type attempt struct {
-	t        *Transport
-	parent   context.Context
-	route    route.Route
-	options  *Options
-	deadline time.Time
-	began    time.Time
-	took     time.Duration // until the head of the answer, or the failure
+	t      *Transport
+	parent context.Context
+	route  route.Route
+	to     target
+	began  time.Time
+	took   time.Duration // until the head of the answer, or the failure
 
 	cancel context.CancelCauseFunc
 	idle   *time.Timer // cancels with ErrUpstreamTimeout; nil without a bound
@@ -32,9 +32,9 @@ type attempt struct {
 	mu      sync.Mutex // the hooks run on net/http's goroutines
 	permit  Permit
 	traced  bool  // the base calls hooks at all
+	kept    bool  // the connection in use had been used before
 	written bool  // the request was written, or may have been
-	http2   bool  // on the connection in use
-	refused error // a further sending was not admitted
+	refused error // a further sending was about to leave on the same charge
 }
 
 // send sends the request and gives the answer, its body not yet read.
@@ -50,10 +50,26 @@ func (a *attempt) send(out *http.Request) (*http.Response, error) {
 	if err != nil {
 		err = a.why(ctx, err)
 		cancel(nil)
+		a.suspect(err)
 		return nil, err
 	}
 	resp.Body = &answerBody{ReadCloser: resp.Body, a: a, ctx: ctx}
 	return resp, nil
+}
+
+// suspect drops the connections that are kept idle, when a kept one stood still
+// and nothing else came from there meanwhile: a peer that vanished took them
+// all along, and each would cost a call its Timeout.
+func (a *attempt) suspect(err error) {
+	a.mu.Lock()
+	kept := a.kept
+	a.mu.Unlock()
+	if !kept || !errors.Is(err, ErrUpstreamTimeout) || a.to.heard.Load() >= a.began.UnixNano() {
+		return
+	}
+	if base, ok := a.t.base.(interface{ CloseIdleConnections() }); ok {
+		base.CloseIdleConnections()
+	}
 }
 
 // why gives the cause of a failure, where we know it better than the base.
@@ -78,14 +94,24 @@ func (a *attempt) observe(resp *http.Response, err error) learned {
 	defer a.mu.Unlock()
 	a.took = time.Since(a.began)
 	if err == nil {
+		a.to.heard.Store(a.began.Add(a.took).UnixNano())
 		return a.permit.observe(resp.StatusCode, resp.Header)
 	}
-	if !a.traced && a.cancel != nil {
-		a.permit.Sent() // it may have been
+	if a.sentLocked() {
+		a.permit.Sent()
 	}
 	a.permit.Release()
 	return learned{}
 }
+
+// sent reports whether the request was written, or may have been.
+func (a *attempt) sent() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.sentLocked()
+}
+
+func (a *attempt) sentLocked() bool { return a.written || !a.traced && a.cancel != nil }
 
 // done tells the hooks how the try ended.
 func (a *attempt) done(resp *http.Response, err error, lesson limit.Lesson, again bool) {
@@ -112,59 +138,39 @@ func (a *attempt) wrote(httptrace.WroteRequestInfo) {
 	a.permit.Sent()
 }
 
-// getConn is called before each sending. net/http sends a request without a
-// body again, unasked, when a connection that it kept turns out to be dead.
-// Riot may have counted the first one, so the second needs an admission of its
-// own.
+// getConn is called before each sending. net/http sends a request again,
+// unasked, when a connection that it kept turns out to be dead, or when a server
+// takes an HTTP/2 stream back. Riot may have counted the first one, and a charge
+// is for one: the second doesn't leave, RoundTrip asks for another admission.
+//
+// Nothing here may wait: it can be called under a lock of net/http's.
 func (a *attempt) getConn(string) {
 	a.mu.Lock()
-	a.traced = true
-	// Over HTTP/2 only what the server did not process is sent again, and this
-	// hook may be called under a lock of net/http's.
-	again := a.written && !a.http2 && a.refused == nil
-	old := a.permit
-	a.mu.Unlock()
-	if !again {
-		return
-	}
-	a.stopIdle()
-	old.Release()
-	a.took = time.Since(a.began)
-	a.tell(AnswerEvent{Key: old.Key(), Err: errSentAgain, Retry: true})
-	o := *a.options
-	if old.key != nil {
-		o.Pin, o.choice = AnyKey, &choice{only: old.key} // the header is written already
-		if c := a.options.choice; c != nil {
-			o.choice.path = c.path
-		}
-	}
-	permit, err := a.t.Limiter.acquire(a.parent, a.route, &o, a.deadline, true)
-	if err == nil && permit.key != old.key && (permit.key == nil || permit.key.id != old.key.id) { // replaced meanwhile
-		permit.Release()
-		err = &RejectedError{Reason: ReasonNoKey, Route: a.route, Detail: "key " + old.Key() + " is in use no more"}
-	}
-	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.permit, a.written, a.refused = permit, false, err
-	a.began = time.Now()
-	if err != nil {
-		a.cancel(err)
-	} else if a.idle != nil {
-		a.idle.Reset(a.t.Timeout)
+	a.traced = true
+	if a.written && a.refused == nil {
+		a.refused = errSentAgain
+		a.cancel(errSentAgain)
 	}
 }
 
-var errSentAgain = errors.New("riftrelay: a kept connection was dead")
+var errSentAgain = errors.New("riftrelay: a kept connection was dead, or its server took the call back")
 
+// gotConn is called with the connection to send on. Over HTTP/2 a cancelled
+// request is not written; over HTTP/1 it may be.
 func (a *attempt) gotConn(info httptrace.GotConnInfo) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.refused != nil && info.Conn != nil {
+	a.kept = info.Reused
+	if a.refused != nil && info.Conn != nil && !shared(info.Conn) {
 		info.Conn.Close() // nothing goes out on it
 	}
-	if conn, ok := info.Conn.(*tls.Conn); ok {
-		a.http2 = conn.ConnectionState().NegotiatedProtocol == "h2"
-	}
+}
+
+// shared reports whether other calls are on the connection too.
+func shared(conn net.Conn) bool {
+	c, ok := conn.(*tls.Conn)
+	return ok && c.ConnectionState().NegotiatedProtocol == "h2"
 }
 
 func (a *attempt) stopIdle() {

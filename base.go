@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -23,12 +24,16 @@ type BaseOptions struct {
 	DisableHTTP2 bool
 }
 
+// keepAlive finds a peer that has vanished without a word within 25 s, also
+// under a call that waits for its answer; HTTP/2 asks by pings of its own.
+var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 3}
+
 // NewBase makes a transport that suits a relay: connections are kept, answers
 // come as they were sent (no decompression), and no proxy is taken from the
 // environment.
 func NewBase(o BaseOptions) *http.Transport {
 	t := &http.Transport{
-		DialContext:            (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		DialContext:            (&net.Dialer{Timeout: 10 * time.Second, KeepAliveConfig: keepAlive}).DialContext,
 		TLSClientConfig:        &tls.Config{RootCAs: o.RootCAs, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    10 * time.Second,
 		MaxIdleConnsPerHost:    512,
@@ -38,7 +43,7 @@ func NewBase(o BaseOptions) *http.Transport {
 		ReadBufferSize:         32 << 10, // most answers in one read, and so in one write
 		DisableCompression:     true,
 		ForceAttemptHTTP2:      !o.DisableHTTP2,
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 10 * time.Second},
 	}
 	if o.Proxy != nil {
 		t.Proxy = http.ProxyURL(o.Proxy)
@@ -64,9 +69,10 @@ func (t *Transport) init() {
 
 // target is where the calls of one host go.
 type target struct {
-	scheme, dial string // of the URL
-	prefix       string // of the path, without a slash at its end
-	host         string // Host header
+	scheme, dial string        // of the URL
+	prefix       string        // of the path, without a slash at its end
+	host         string        // Host header
+	heard        *atomic.Int64 // when the last answer came, on Transport's clock; nil for a pattern
 }
 
 // targets gives the target of every host; those of the table are ready made.
@@ -84,7 +90,7 @@ func newTargets(upstream string, hosts []string) (targets, error) {
 	}
 	back := func(s string) string { return strings.ReplaceAll(s, stand, "{host}") }
 	ts := targets{
-		pattern: target{u.Scheme, back(u.Host), back(strings.TrimSuffix(u.EscapedPath(), "/")), "{host}" + riotDomain},
+		pattern: target{u.Scheme, back(u.Host), back(strings.TrimSuffix(u.EscapedPath(), "/")), "{host}" + riotDomain, nil},
 		known:   make(map[string]target, len(hosts)),
 	}
 	for _, h := range hosts {
@@ -95,7 +101,7 @@ func newTargets(upstream string, hosts []string) (targets, error) {
 
 func (t target) with(host string) target {
 	in := func(s string) string { return strings.ReplaceAll(s, "{host}", host) }
-	return target{t.scheme, in(t.dial), in(t.prefix), in(t.host)}
+	return target{t.scheme, in(t.dial), in(t.prefix), in(t.host), new(atomic.Int64)}
 }
 
 func (ts *targets) of(host string) target {

@@ -49,15 +49,19 @@ func ParseRetry(s string) (Retry, error) {
 	return r, nil
 }
 
-// wants reports whether a try that ended so is worth another.
-func (r *Retry) wants(status int, err error) bool {
-	if err == nil {
-		return slices.Contains(r.Statuses, status)
-	}
-	if errors.Is(err, ErrUpstreamTimeout) {
+// wants reports whether a try that ended so is worth another. sent says that
+// the request was written, or may have been.
+func (r *Retry) wants(resp *http.Response, err error, sent bool) bool {
+	switch {
+	case err == nil:
+		return slices.Contains(r.Statuses, resp.StatusCode)
+	case errors.Is(err, ErrUpstreamTimeout):
 		return r.Timeout
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded): // of the caller
+		return false
 	}
-	broken := errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	// What was sent and got no answer broke, by whatever name: HTTP/2 has many.
+	broken := sent || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 	return r.Reset && broken
 }
 

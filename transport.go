@@ -61,6 +61,7 @@ type Transport struct {
 
 const (
 	maxRefusals = 3        // 429s after which a call is tried again
+	maxResends  = 4        // times that a call is sent again in net/http's stead
 	maxReplay   = 64 << 10 // bytes of a request body kept for a further try
 	maxKept     = 64 << 10 // bytes of an answer's body kept while a further try waits
 )
@@ -95,8 +96,9 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		o = &with
 	}
 	deadline := t.Limiter.deadline(req.Context(), o)
+	to := t.targets.of(r.Host)
 	var last outcomeOfTry
-	for try, refusals, repeats := 0, 0, 0; ; try++ {
+	for try, refusals, repeats, resends := 0, 0, 0, 0; ; try++ {
 		// 2 admit
 		begin := time.Now()
 		permit, err := t.Limiter.acquire(req.Context(), r, o, deadline, try > 0)
@@ -113,8 +115,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		t.retries.called()
 
 		// 3 forward
-		a := &attempt{t: t, parent: req.Context(), route: r, options: o, deadline: deadline, permit: permit, began: time.Now()}
-		out, err := t.outgoing(req, r, path, permit, body)
+		a := &attempt{t: t, parent: req.Context(), route: r, to: to, permit: permit, began: time.Now()}
+		out, err := outgoing(req, r, to, path, permit, body)
 		var resp *http.Response
 		if err == nil {
 			resp, err = a.send(out)
@@ -123,7 +125,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		// 4 observe
 		lesson := a.observe(resp, err)
 		limited := lesson.Kind != limit.NotLimited
-		again := false
+		again, rest := false, 0
 		moves := t.moves(c, r, o, permit, resp, lesson.elsewhere)
 		switch {
 		case moves:
@@ -131,8 +133,13 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		case limited:
 			refusals++
 			again = refusals <= maxRefusals && body.again()
-		case repeatable(req) && (err != nil && t.Retry.wants(0, err) || err == nil && t.Retry.wants(resp.StatusCode, nil)):
+		case errors.Is(err, errSentAgain):
+			rest = resends // the first goes at once, as net/http's would
+			resends++
+			again = resends <= maxResends && repeatable(req)
+		case repeatable(req) && t.Retry.wants(resp, err, a.sent()):
 			repeats++
+			rest = repeats
 			again = repeats <= maxRepeats && t.retries.take()
 		}
 		if resp != nil {
@@ -140,8 +147,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			again = again && keep(resp)
 		}
 		a.done(resp, err, lesson.Lesson, again)
-		if again && !limited && !moves {
-			again = pause(req.Context(), repeats) == nil
+		if again && rest > 0 {
+			again = pause(req.Context(), rest) == nil
 		}
 		if !again {
 			return resp, err
@@ -190,8 +197,7 @@ func (t *Transport) route(req *http.Request) (r route.Route, path string, err er
 }
 
 // outgoing makes the request that goes to Riot.
-func (t *Transport) outgoing(req *http.Request, r route.Route, path string, permit Permit, body *replay) (*http.Request, error) {
-	to := t.targets.of(r.Host)
+func outgoing(req *http.Request, r route.Route, to target, path string, permit Permit, body *replay) (*http.Request, error) {
 	out := new(http.Request)
 	*out = *req
 	u := *req.URL
