@@ -1,0 +1,203 @@
+package limit
+
+import (
+	"context"
+	"time"
+)
+
+// Store is the judge where several processes, replicas, call with the same
+// keys: it holds the charges of all of them and says which of their calls may
+// go. Each replica queues its own callers and asks for as many permits as it
+// has waiters. A Store passes the suite in limittest.
+//
+// Its answers are durations from the moment of the answer, never instants:
+// replicas' clocks need not agree. What it is told has happened Ago; the way to
+// it only makes that seem later than it was, never earlier.
+//
+// All methods are safe for concurrent use. An error means that nothing was
+// granted; what was reported may have been taken over, and must not be
+// reported again.
+type Store interface {
+	// Admit reports what became of permits and what answers taught, in this
+	// order, and then asks for more, in one indivisible step. A replica has one
+	// Admit under way for each budget.
+	Admit(ctx context.Context, ask *Ask) (Reply, error)
+
+	// Merge adds what a replica knows and has spent of a budget on its own,
+	// while it could not reach the store, or before there was one.
+	Merge(ctx context.Context, b Budget, scopes []Account) error
+
+	// Beat says that a replica lives and how its keys are, and gives the same of
+	// all. A replica that hasn't been heard of for PeerTimeout is gone.
+	Beat(ctx context.Context, replica string, keys []KeyHealth) (Peers, error)
+
+	// Hints gives the budgets of which something changed that no wait which was
+	// told before reckons with: a stop set or lifted, a limit raised. It is
+	// advice: hints get lost, and waiting is right without them. AnyBudget
+	// stands for all, and for keys. Each call gives a channel of its own, closed
+	// by Close.
+	Hints() <-chan Budget
+
+	// Close ends all use. Further calls give an error.
+	Close() error
+}
+
+// Budget is what one key may call on one host.
+type Budget struct {
+	Key  string // a name for the key that doesn't give it away, the same in all replicas
+	Host string
+}
+
+// AnyBudget in Store.Hints stands for all budgets.
+var AnyBudget = Budget{}
+
+// Constants that all replicas and stores share.
+const (
+	// SendBy is within what time after its Start a permit is sent or given
+	// back.
+	SendBy = time.Second
+
+	// PeerTimeout is how long a silent replica is reckoned with.
+	PeerTimeout = 5 * time.Second
+
+	// MostDemands bounds the methods of one Ask, MostWanted the permits wanted
+	// of each class, MostDone and MostFacts what is reported with it.
+	MostDemands = 32
+	MostWanted  = 1000
+	MostDone    = 1000
+	MostFacts   = 200
+)
+
+// Ask is a call of Store.Admit.
+type Ask struct {
+	Budget  Budget
+	Replica string // who asks
+	Demands []Demand
+	Done    []Done
+	Facts   []Fact
+
+	Burst   float64       // share of each window that needs no pacing, 0 to 1
+	Margin  time.Duration // J of the asker
+	Trip    time.Duration // the least round trip to Riot that the asker has seen; 0 if none
+	Horizon time.Duration // permits may start up to so much later: the time until the next Ask, about
+	Assumed []Quota       // of an application of which nothing is known
+}
+
+// Demand is how many calls wait for one method. Method is empty in none.
+type Demand struct {
+	Method string
+	Want   [2]int // by class: normal, high
+}
+
+// Grant is the permit for one call.
+type Grant struct {
+	Demand int           // index in Ask.Demands
+	High   bool          // of that class
+	Start  time.Duration // not before, from now on
+	Stub   Stub
+}
+
+// Stub is what is kept of a permit to report what became of it.
+type Stub struct {
+	Method string
+	At     int64 // the store's own: when it was granted
+	Due    int64 // the store's own: the charge's expiry, less its window
+}
+
+// Done is what became of a permit. It is reported once: when its answer came or
+// J after its sending, whichever is earlier, or when it was given back.
+type Done struct {
+	Stub   Stub
+	Unsent bool          // never written: costs nothing
+	Ago    time.Duration // how long before the Ask Riot has counted it at the latest (u); may be negative
+}
+
+// Fact is what an answer taught of one scope, or the end of the call that went
+// alone for it.
+type Fact struct {
+	Method  string // empty: the application's scope
+	SentAgo time.Duration
+	Passed  bool // the call succeeded: counted, and no 429
+	Counted bool // Riot counts answers of this status: see silentAnswers
+
+	// Limits are those of the header, nil if there was none; Counts Riot's
+	// counts in them. Bases are View.Windows' Base of the Reply that granted
+	// the call, by window.
+	Limits []Quota
+	Counts []Quota
+	Bases  []Quota
+
+	Stop  time.Duration // a 429's: the scope is closed for so long
+	Cause Kind          // of the stop
+	Level int           // how often violations have halved the limits
+}
+
+// Reply is the answer to an Ask.
+type Reply struct {
+	Grants []Grant
+	Waits  []Wait // by demand: of what wasn't granted
+	App    View
+	Views  []View        // by demand
+	Margin time.Duration // the largest J of the replicas that asked lately
+	Trip   time.Duration // the least Trip of these; 0 if none has one
+
+	// Epoch is another when the store knows nothing any more that it knew
+	// before: permits granted in another epoch are void unless sent, and each
+	// replica should Merge what it has spent.
+	Epoch int64
+}
+
+// Wait is when to ask again, and why.
+type Wait struct {
+	In  time.Duration // 0 if everything was granted
+	Why WaitKind
+}
+
+// WaitKind is what a demand waits for.
+type WaitKind uint8
+
+// The kinds.
+const (
+	WaitNone    WaitKind = iota
+	WaitCharges          // a window of Riot's is full
+	WaitPace             // calls are spread
+	WaitStop             // a stop after a 429
+	WaitAlone            // one call went ahead, for its answer
+	WaitShare            // it is another replica's turn
+)
+
+// View is what a store knows of a scope.
+type View struct {
+	Known   bool
+	Stop    time.Duration // left of a stop
+	Cause   Kind
+	Level   int
+	Windows []WindowView
+}
+
+// WindowView is one limit.
+type WindowView struct {
+	Quota
+	Used   int // charges of all replicas that count now
+	Others int // charges of others on the same key, not in Used
+	Base   int // for Fact.Bases of the calls granted now
+}
+
+// Account is what one replica knows of a scope: Saved, and when that was.
+type Account struct {
+	Method string // empty: the application's scope
+	Saved  Saved
+}
+
+// KeyHealth is how a key is.
+type KeyHealth struct {
+	Key     string        // as Budget.Key
+	Suspect bool          // Riot doesn't know it
+	For     time.Duration // how long that has been so
+}
+
+// Peers is what Beat tells.
+type Peers struct {
+	Live int         // replicas, the asker among them
+	Keys []KeyHealth // what replicas have said last of each key
+}

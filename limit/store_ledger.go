@@ -1,0 +1,306 @@
+package limit
+
+import "time"
+
+func fromMillis(t millis) time.Duration { return time.Duration(t) * time.Millisecond }
+
+// upMillis rounds up: what lasts in a store lasts no shorter than it was told.
+func upMillis(d time.Duration) millis {
+	return int64((d + time.Millisecond - 1) / time.Millisecond)
+}
+
+// storeStart is how long a budget of which nothing is known waits, beyond J,
+// for what its replicas have to Merge.
+const storeStart = millis(100)
+
+// storeWatch is the longest wait that is told: who waits asks again then, also
+// where a hint was lost.
+const storeWatch = millis(1_000)
+
+// ledger is one budget in a store.
+type ledger struct {
+	epoch   int64
+	now     millis // of the last call: time never runs backwards
+	app     *storeScope
+	methods map[string]*storeScope
+	credit  int // grants that high had while normal waited; at fairStore normal goes
+	turn    int // which demand is served first
+}
+
+// fairStore is how many grants high has for each one of normal's, while both
+// want them.
+const fairStore = 19
+
+func newLedger(now millis, margin time.Duration, assumed []Quota) *ledger {
+	return &ledger{
+		epoch: now, now: now, methods: map[string]*storeScope{},
+		app: newStoreScope(now, now+upMillis(margin)+storeStart, assumed),
+	}
+}
+
+// scope gives the scope of a method, or of the application.
+func (l *ledger) scope(now millis, method string) *storeScope {
+	if method == "" {
+		return l.app
+	}
+	s := l.methods[method]
+	if s == nil {
+		s = newStoreScope(now, 0, nil)
+		l.methods[method] = s
+	}
+	return s
+}
+
+// admit is Store.Admit. news says that others who wait should ask again.
+func (l *ledger) admit(now millis, ask *Ask) (r Reply, news bool) {
+	now = max(now, l.now)
+	l.now = now
+	l.app.expire(now)
+	for _, d := range ask.Done {
+		for _, s := range l.both(now, d.Stub.Method) {
+			s.done(now, d)
+		}
+	}
+	for _, f := range ask.Facts {
+		s := l.scope(now, f.Method)
+		s.expire(now)
+		if s.learn(now, f, upMillis(ask.Margin)) {
+			news = true
+		}
+	}
+	a := l.asking(now, ask)
+	a.serve()
+	r = a.reply
+	r.Epoch = l.epoch
+	r.App = l.app.view(now)
+	for _, s := range a.methods {
+		r.Views = append(r.Views, s.view(now))
+	}
+	for _, x := range l.app.seats {
+		r.Margin = max(r.Margin, fromMillis(x.margin))
+		if x.trip > 0 && (r.Trip == 0 || fromMillis(x.trip) < r.Trip) {
+			r.Trip = fromMillis(x.trip)
+		}
+	}
+	return r, news
+}
+
+// both gives the scopes of a call of the method.
+func (l *ledger) both(now millis, method string) []*storeScope {
+	s := l.scope(now, method)
+	s.expire(now)
+	return []*storeScope{l.app, s}
+}
+
+// asking is one Ask being served.
+type asking struct {
+	*Ask
+	l       *ledger
+	now     millis
+	horizon millis // the latest start
+	slack   micros
+	due     millis // from a start to its charge's expiry, less the window
+	app     *seat
+	methods []*storeScope // by demand
+	seats   []*seat       // by demand
+	reply   Reply
+}
+
+func (l *ledger) asking(now millis, ask *Ask) *asking {
+	j := upMillis(ask.Margin)
+	a := &asking{
+		Ask: ask, l: l, now: now, horizon: now + ask.Horizon.Milliseconds(), slack: max(2, j) * 1000,
+		due: SendBy.Milliseconds() + j,
+	}
+	var sum [2]int
+	for _, d := range ask.Demands {
+		sum[0], sum[1] = sum[0]+d.Want[0], sum[1]+d.Want[1]
+	}
+	a.app = l.app.seat(now, ask.Replica, sum[0]+sum[1] > 0)
+	a.app.want, a.app.margin, a.app.trip = sum, j, ask.Trip.Milliseconds()
+	for _, d := range ask.Demands {
+		s := l.scope(now, d.Method)
+		s.expire(now)
+		seat := s.seat(now, ask.Replica, d.Want[0]+d.Want[1] > 0)
+		seat.want = d.Want
+		a.methods, a.seats = append(a.methods, s), append(a.seats, seat)
+	}
+	a.reply.Waits = make([]Wait, len(ask.Demands))
+	return a
+}
+
+// The classes of Demand.Want.
+const (
+	classNormal = 0
+	classHigh   = 1
+)
+
+// serve grants what can be granted, high first, but normal's twentieth.
+func (a *asking) serve() {
+	l := a.l
+	others := l.app.wanted(a.now, a.app, classNormal)
+	normal := a.app.want[classNormal]+others > 0
+	if !normal {
+		l.credit = 0
+	}
+	owed := 0
+	if l.credit >= fairStore {
+		if owed = 1; a.app.want[classNormal] > 0 {
+			if a.class(classNormal, 1, 0, false) > 0 {
+				l.credit -= fairStore
+			}
+			owed = 0
+		}
+	}
+	n := a.class(classHigh, MostWanted, owed, false)
+	if normal {
+		l.credit = min(l.credit+n, fairStore)
+	}
+	a.class(classNormal, MostWanted, l.app.wanted(a.now, a.app, classHigh), true)
+	l.turn++
+	for i := range a.Demands {
+		a.wait(i)
+	}
+	a.app.until = a.now
+	for i, seat := range a.seats {
+		seat.until = a.claim(i)
+		a.app.until = max(a.app.until, seat.until)
+	}
+}
+
+// class grants to the calls of a class, at most that many, and leaves room for
+// so many others; it gives how many.
+func (a *asking) class(class, most, leave int, paced bool) (granted int) {
+	app := a.l.app
+	quota := min(most, app.share(a.now, a.app, class, a.room(app, paced)-leave))
+	n := len(a.Demands)
+	for k := range n {
+		i := (a.l.turn + k) % n
+		s, seat := a.methods[i], a.seats[i]
+		mine := min(quota, s.share(a.now, seat, class, a.room(s, paced)-s.wanted(a.now, seat, classHigh)*boolInt(class == classNormal && paced)))
+		for ; mine > 0; mine-- {
+			if !a.grant(i, class, paced) {
+				break
+			}
+			quota--
+			granted++
+		}
+	}
+	return granted
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (a *asking) room(s *storeScope, paced bool) int {
+	if paced {
+		return s.room(a.now, a.horizon, a.Burst, a.slack)
+	}
+	return s.free(a.now, a.horizon)
+}
+
+// grant gives one permit to demand i, if it can start by the horizon and all
+// windows of both scopes have room.
+func (a *asking) grant(i, class int, paced bool) bool {
+	app, method := a.l.app, a.methods[i]
+	if app.free(a.now, a.horizon) < 1 || method.free(a.now, a.horizon) < 1 {
+		return false
+	}
+	at := app.next(a.now, a.now*1000, paced, a.Burst)
+	at = method.next(a.now, at, paced, a.Burst)
+	if at > a.horizon*1000 {
+		return false
+	}
+	due := ceilMillis(at) + a.due
+	app.grant(at, due, a.slack)
+	method.grant(at, due, a.slack)
+	for _, seat := range [...]*seat{a.app, a.seats[i]} {
+		seat.want[class]--
+		seat.served++
+	}
+	a.reply.Grants = append(a.reply.Grants, Grant{
+		Demand: i, High: class == classHigh, Start: time.Duration(at-a.now*1000) * time.Microsecond,
+		Stub: Stub{Method: a.Demands[i].Method, At: a.now, Due: due},
+	})
+	return true
+}
+
+// wait tells when to ask again for what was not granted to demand i.
+func (a *asking) wait(i int) {
+	left := a.seats[i].want
+	if left[0]+left[1] == 0 {
+		return
+	}
+	paced := left[classHigh] == 0
+	at, why := a.now, WaitShare
+	for _, s := range [...]*storeScope{a.l.app, a.methods[i]} {
+		if t, kind := s.blocked(a.now, a.horizon, paced, a.Burst); t > at {
+			at, why = t, kind
+		}
+	}
+	if at <= a.now {
+		at = a.turns(i, paced)
+	}
+	a.reply.Waits[i] = Wait{In: fromMillis(min(max(at-a.now, 1), storeWatch)), Why: why}
+}
+
+// turns gives when to ask again where there is room, which others have a claim
+// to: when that ends, or the slot after theirs is near.
+func (a *asking) turns(i int, paced bool) millis {
+	half := (a.horizon - a.now) / 2
+	at, next := a.now+storeWatch, micros(0)
+	for _, s := range [...]*storeScope{a.l.app, a.methods[i]} {
+		if t := s.claimed(a.now, a.app.replica); t > 0 {
+			at = min(at, t)
+		}
+		for _, w := range s.windows {
+			if paced && w.tat > 0 {
+				next = max(next, w.tat+w.step(s.level))
+			}
+		}
+	}
+	return min(at, max(next/1000-half, a.now+half))
+}
+
+// blocked gives when the scope may let a call go again that it doesn't now, and
+// why; now at the latest if it does.
+func (s *storeScope) blocked(now, horizon millis, paced bool, share float64) (millis, WaitKind) {
+	at, why := now, WaitNone
+	if s.until > horizon {
+		at, why = s.until, WaitStop
+	}
+	if s.solo && s.soloBy > at {
+		at, why = s.soloBy, WaitAlone
+	}
+	for _, w := range s.windows {
+		if w.free(now, s.level) < 1 {
+			if t := w.freed(now, s.level); t > at {
+				at, why = t, WaitCharges
+			}
+		}
+		if t := w.next(now, now*1000, share, s.level) / 1000; paced && t > horizon {
+			// Asked when half of the horizon is used up, several are granted at a
+			// time, and none is late.
+			if t -= (horizon - now) / 2; t > at {
+				at, why = t, WaitPace
+			}
+		}
+	}
+	return at, why
+}
+
+// claim gives how long the replica's claim for demand i lasts: until it can have
+// asked again.
+func (a *asking) claim(i int) millis {
+	if w := a.reply.Waits[i]; w.In > 0 {
+		return a.now + w.In.Milliseconds() + (a.horizon - a.now) + claimGrace
+	}
+	return a.now
+}
+
+// claimGrace is how late a replica may ask again and still have its share.
+const claimGrace = millis(20)
