@@ -44,7 +44,7 @@ type Store interface {
 
 // Budget is what one key may call on one host.
 type Budget struct {
-	Key  string // a name for the key that doesn't give it away, the same in all replicas
+	Key  string // a name for the key that doesn't give it away, the same in all replicas; empty for calls without one (R5), which have no application's scope
 	Host string
 }
 

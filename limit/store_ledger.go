@@ -31,11 +31,15 @@ type ledger struct {
 // want them.
 const fairStore = 19
 
-func newLedger(now millis, margin time.Duration, assumed []Quota) *ledger {
-	return &ledger{
+func newLedger(now millis, keyless bool, margin time.Duration, assumed []Quota) *ledger {
+	l := &ledger{
 		epoch: now, now: now, methods: map[string]*storeScope{},
 		app: newStoreScope(now, now+upMillis(margin)+storeStart, assumed),
 	}
+	if keyless { // R5: there is nothing to learn of an application
+		l.app.known, l.app.solo, l.app.windows = true, false, nil
+	}
+	return l
 }
 
 // scope gives the scope of a method, or of the application.

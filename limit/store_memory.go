@@ -65,7 +65,7 @@ func (m *MemoryStore) usable(ctx context.Context) error {
 func (m *MemoryStore) ledger(ask *Ask) *ledger {
 	l := m.budgets[ask.Budget]
 	if l == nil {
-		l = newLedger(m.now(), ask.Margin, ask.Assumed)
+		l = newLedger(m.now(), ask.Budget.Key == "", ask.Margin, ask.Assumed)
 		m.budgets[ask.Budget] = l
 		m.hint(AnyBudget)
 	}
