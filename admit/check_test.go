@@ -137,5 +137,5 @@ func earliest(m *Machine, now limit.Instant, l *lane) limit.Instant {
 
 // policyOf gives the policy of a lane's calls, for a margin that stays.
 func policyOf(m *Machine, l *lane) limit.Policy {
-	return limit.Policy{Burst: m.cfg.Burst, Unpaced: l.line.class.high, Margin: m.cfg.Margin}
+	return m.policy(l.bucket.host, l.line.class.high)
 }

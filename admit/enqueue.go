@@ -32,6 +32,7 @@ func (m *Machine) Enqueue(now limit.Instant, w *Waiter, r Request) (*Permit, Ref
 	if r.Deadline > now && !r.Front && (b.queued >= m.cfg.QueueCapacity || m.queued >= m.cfg.QueueTotal) {
 		return nil, Refusal{QueueFull, m.predict(now, l, 1)}
 	}
+	w.deadline = r.Deadline
 	m.join(now, l, w, r.Front)
 	if why := m.hopeless(now, l, r); why.Reason != None {
 		m.leave(l, w)
@@ -114,9 +115,13 @@ func (m *Machine) hopeless(now limit.Instant, l *lane, r Request) Refusal {
 	if r.Front {
 		k = 1
 	}
-	start := m.predict(now, l, k)
+	return m.tooLate(now, r.Deadline, m.predict(now, l, k))
+}
+
+// tooLate refuses a call that would start at start, if that is no use.
+func (m *Machine) tooLate(now, deadline, start limit.Instant) Refusal {
 	switch {
-	case start > max(r.Deadline, now):
+	case start > max(deadline, now):
 		return Refusal{Deadline, start}
 	case m.draining && start >= m.until:
 		return Refusal{Draining, start}

@@ -186,29 +186,6 @@ func (m *Machine) probed(now limit.Instant, p *Permit) {
 	}
 }
 
-// Expel refuses the calls in the queues whose keys have all become suspect, or
-// are no more. It belongs after whatever may have brought that about: Judge,
-// Deny and SetKeys.
-func (m *Machine) Expel(now limit.Instant, refuse func(*Waiter, Refusal)) {
-	if !m.expel {
-		return
-	}
-	m.expel = false
-	for _, b := range m.buckets {
-		for _, l := range b.lanes {
-			if l.n == 0 || m.ring.usable(l.line.class) {
-				continue
-			}
-			why := Refusal{NoKey, m.ring.next(now, l.line.class)}
-			for l.n > 0 {
-				w := l.head
-				m.leave(l, w)
-				refuse(w, why)
-			}
-		}
-	}
-}
-
 // KeyHealth is how a key is.
 type KeyHealth struct {
 	Suspect bool

@@ -11,6 +11,7 @@ type Waiter struct {
 	lane       *lane
 	prev, next *Waiter
 	since      limit.Instant
+	deadline   limit.Instant
 }
 
 // lane is the line of calls of one method, priority and pin.
@@ -99,6 +100,7 @@ type bucket struct {
 	service limit.Gate   // stops all keys
 	set     *scopeSet    // its scopes, which others may have too
 	shunned map[int]shun // by key; nil if none is
+	tighter bool         // in Machine.tighter
 	lanes   []*lane
 	queued  int
 	normal  int // of queued, those of normal priority

@@ -36,7 +36,8 @@ const (
 type Machine struct {
 	cfg      Config
 	ring     *ring
-	expel    bool // Expel has something to look at
+	expel    bool      // keys have become suspect or are no more: for Expel
+	tighter  []*bucket // whose limits have become tighter: for Expel
 	hosts    map[string]*host
 	buckets  map[bucketID]*bucket
 	wakes    heap // hosts with waiters, by when they can go on

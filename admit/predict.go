@@ -38,7 +38,6 @@ func (m *Machine) Estimate(now limit.Instant, r Request) Refusal {
 // served in time must not be refused.
 func (m *Machine) predict(now limit.Instant, l *lane, k int) limit.Instant {
 	b, c := l.bucket, l.line.class
-	p := m.policy(b.host, c.high)
 	method, app := ahead{of: c, k: k}, ahead{of: c, k: k}
 	alone := len(m.ring.places) <= 1
 	for _, other := range b.lanes {
@@ -55,18 +54,24 @@ func (m *Machine) predict(now limit.Instant, l *lane, k int) limit.Instant {
 			}
 		}
 	}
-	inMethod, inApp := method.place(b.credit), app.place(b.host.credit)
-	at := max(now, b.service.Next(now))
+	return m.place(now, l, app.place(b.host.credit), method.place(b.credit))
+}
+
+// place estimates when a call of lane l starts that is in these places of all
+// that wait for the application and for the method.
+func (m *Machine) place(now limit.Instant, l *lane, inApp, inMethod int) limit.Instant {
+	b, c := l.bucket, l.line.class
+	p := m.policy(b.host, c.high)
 	switch {
 	case b.keyless:
-		return max(at, m.method(b, 0).Nth(now, inMethod, p))
+		return m.method(b, 0).Nth(now, b.service.Opens(now), inMethod, p)
 	case c.pin >= 0:
 		if int(c.pin) >= len(m.ring.places) {
 			return limit.Never
 		}
-		return max(at, m.nth(now, b, m.ring.places[c.pin], inApp, inMethod, p))
+		return m.nth(now, b, m.ring.places[c.pin], inApp, inMethod, p)
 	}
-	return max(at, m.nthOfAll(now, b, m.choice(now, b, c, p), inApp, inMethod, p))
+	return m.nthOfAll(now, b, m.choice(now, b, c, p), inApp, inMethod, p)
 }
 
 // ahead counts the calls of other lanes that go before the k-th of a lane of
@@ -98,7 +103,9 @@ func (a *ahead) place(credit int) int {
 }
 
 func (m *Machine) nth(now limit.Instant, b *bucket, key, inApp, inMethod int, p limit.Policy) limit.Instant {
-	return max(m.app(b.host, key).Nth(now, inApp, p), m.method(b, key).Nth(now, inMethod, p))
+	app, method := m.app(b.host, key), m.method(b, key)
+	from := max(b.service.Opens(now), app.Opens(now), method.Opens(now))
+	return max(app.Nth(now, from, inApp, p), method.Nth(now, from, inMethod, p))
 }
 
 // nthOfAll is nth where the calls go to whichever key is first. One of n keys
@@ -118,8 +125,10 @@ func (m *Machine) nthOfAll(now limit.Instant, b *bucket, ids []int, inApp, inMet
 			if m.ring.from[id] != 0 {
 				continue
 			}
-			if t := m.app(b.host, id).Nth(now, (inApp+n-1)/n, p); t < at {
-				at = min(at, max(t, m.method(b, id).Nth(now, (inMethod+n-1)/n, p)))
+			app, method := m.app(b.host, id), m.method(b, id)
+			from := max(b.service.Opens(now), app.Opens(now), method.Opens(now))
+			if t := app.Nth(now, from, (inApp+n-1)/n, p); t < at {
+				at = min(at, max(t, method.Nth(now, from, (inMethod+n-1)/n, p)))
 			}
 		}
 		return at

@@ -36,10 +36,14 @@ func TestRandomOperations(t *testing.T) {
 			if seed%4 == 0 {
 				c.bursts = []float64{0, 0.25, 1}
 			}
-			c.m = New(Config{
+			cfg := Config{
 				Keys: 1 + r.IntN(3), Burst: c.bursts[r.IntN(len(c.bursts))], Margin: 150 * time.Millisecond,
 				Assumed: []limit.Quota{{N: 5, W: time.Second}}, QueueCapacity: 20, QueueTotal: 60, Start: c.now.Add(150 * time.Millisecond),
-			})
+			}
+			if seed%2 == 1 {
+				cfg.MinMargin, cfg.MaxMargin = 5*time.Millisecond, 2*time.Second // J is learned
+			}
+			c.m = New(cfg)
 			for range 400 {
 				c.step()
 				c.poll()
@@ -174,8 +178,9 @@ func (c *chaos) setKeys() {
 func (c *chaos) poll() {
 	c.t.Helper()
 	c.m.Expel(c.now, func(w *Waiter, why Refusal) {
-		if !c.waiting[w] || why.Reason != NoKey || why.Start < c.now {
-			c.t.Fatalf("refused: %+v, waiting %v", why, c.waiting[w])
+		late := why.Reason == Deadline && why.Start > w.deadline
+		if !c.waiting[w] || why.Reason != NoKey && !late || why.Start < c.now {
+			c.t.Fatalf("refused: %+v, waiting %v for a start at %d at the latest", why, c.waiting[w], w.deadline)
 		}
 		delete(c.waiting, w)
 		c.asked--

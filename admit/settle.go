@@ -15,7 +15,8 @@ func (m *Machine) Sent(now limit.Instant, p *Permit) {
 // Answer ends a permit with the answer's head, and gives what it taught.
 func (m *Machine) Answer(now limit.Instant, p *Permit, a limit.Answer) limit.Lesson {
 	app, method := m.use(p.bucket, p.Key)
-	margin := p.bucket.host.margin
+	h := p.bucket.host
+	margin, was := h.margin, h.margin.J()
 	sentAt, sent := p.hold.IsSent()
 	if sent {
 		margin.Answered(now, now.Sub(sentAt))
@@ -24,9 +25,12 @@ func (m *Machine) Answer(now limit.Instant, p *Permit, a limit.Answer) limit.Les
 	if sent && (lesson.Unexplained || lesson.Tripped) {
 		margin.Exceeded(now, now.Sub(sentAt))
 	}
+	if lesson.AppTighter || lesson.MethodTighter {
+		m.tightened(p.bucket, lesson)
+	}
 	if lesson.Fresh {
 		for _, q := range m.permits {
-			if q.bucket.host == p.bucket.host || q.bucket.set == p.bucket.set {
+			if q.bucket.host == h || q.bucket.set == p.bucket.set {
 				q.hold.Join(now, margin.J())
 			}
 		}
@@ -37,8 +41,15 @@ func (m *Machine) Answer(now limit.Instant, p *Permit, a limit.Answer) limit.Les
 	}
 	p.hold.Settle(now, margin.J(), back)
 	m.finish(now, p)
+	if margin.J() < was {
+		m.recheckHost(now, h) // the charges that its lanes are parked for expire earlier
+	}
 	return lesson
 }
+
+// Stands reports whether a call that was admitted may still be sent: no 429 has
+// stopped its budgets since.
+func (m *Machine) Stands(now limit.Instant, p *Permit) bool { return !p.hold.Stopped(now) }
 
 // Release ends a permit without an answer: what was never written costs
 // nothing, what was may have been counted (R3), or may still be.
@@ -104,17 +115,21 @@ func (m *Machine) SetBurst(now limit.Instant, b float64) {
 // recheck looks at everything that waits again.
 func (m *Machine) recheck(now limit.Instant) {
 	for _, h := range m.hosts {
-		if h.empty() {
-			continue
-		}
-		for _, q := range h.busy {
-			q.changed()
-			for len(q.parked) > 0 {
-				q.unpark(q.parked[0].lane)
-			}
-		}
-		m.wake(h, now)
+		m.recheckHost(now, h)
 	}
+}
+
+func (m *Machine) recheckHost(now limit.Instant, h *host) {
+	if h.empty() {
+		return
+	}
+	for _, q := range h.busy {
+		q.changed()
+		for len(q.parked) > 0 {
+			q.unpark(q.parked[0].lane)
+		}
+	}
+	m.wake(h, now)
 }
 
 // Drain takes no more calls, and refuses those queued that can't start before

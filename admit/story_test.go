@@ -3,6 +3,7 @@ package admit
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -49,17 +50,20 @@ func (s *story) granted(name string, p *Permit) {
 // poll does as a shell does after every event. With an edge, whatever was let
 // go is written at once.
 func (s *story) poll() {
-	var refused []string
+	refused := map[string]Refusal{}
 	s.m.Expel(s.now, func(w *Waiter, why Refusal) {
-		refused = append(refused, w.Data.(string))
+		refused[w.Data.(string)] = why
 		delete(s.waiters, w.Data.(string))
-		if why.Reason != NoKey || why.Start < s.now {
+		if why.Start < s.now {
 			s.t.Fatalf("%s is refused: %+v", w.Data, why)
 		}
 	})
-	slices.Sort(refused)
-	for _, name := range refused {
-		s.printf("%s is refused: no key is left", name)
+	for _, name := range slices.Sorted(maps.Keys(refused)) {
+		if why := refused[name]; why.Reason == NoKey {
+			s.printf("%s is refused: no key is left", name)
+		} else {
+			s.refused(name, why)
+		}
 	}
 	for {
 		s.m.Poll(s.now, func(w *Waiter, p *Permit) { s.granted(w.Data.(string), p) })

@@ -59,12 +59,22 @@ func (g *Gate) strike(now, sentAt Instant) int {
 }
 
 // stop closes the gate until the given moment; after it, one call goes alone.
-// Stops are never summed: the latest end counts.
-func (g *Gate) stop(until Instant, kind Kind) {
-	if until > g.until {
+// Stops are never summed: the latest end counts. It reports whether this is it.
+func (g *Gate) stop(until Instant, kind Kind) (longer bool) {
+	if longer = until > g.until; longer {
 		g.until, g.kind = until, kind
 	}
 	g.solo = true
+	return longer
+}
+
+// Opens gives the end of the stop in force; now when there is none.
+func (g *Gate) Opens(now Instant) Instant { return max(now, g.until) }
+
+// stoppedSince reports whether a call that passed at t would not have, had it
+// come now: there was a 429 since, and no success that ends its stop.
+func (g *Gate) stoppedSince(t, now Instant) bool {
+	return g.until > now || g.strikes > 0 && g.since > t
 }
 
 // passed notes the success of a call sent at sentAt. Only one that was sent

@@ -10,6 +10,8 @@ type Hold struct {
 	charges []charge
 	gates   []*Gate // those at which this call goes alone
 	scopes  []*Scope
+	service *Gate
+	taken   Instant
 	sent    bool
 	sentAt  Instant
 	latest  Instant // by which a sent call has arrived: J after the sending
@@ -33,6 +35,7 @@ func (c charge) known() int { return c.base + c.w.sentTotal }
 // scopes are skipped.
 func (h *Hold) Take(now Instant, p Policy, service *Gate, scopes ...*Scope) {
 	h.charges, h.gates, h.scopes, h.sent = h.charges[:0], h.gates[:0], h.scopes[:0], false
+	h.service, h.taken = service, now
 	if service != nil {
 		h.pass(now, service)
 	}
@@ -63,6 +66,20 @@ func (h *Hold) pass(now Instant, g *Gate) {
 	if g.enter(now, h) {
 		h.gates = append(h.gates, g)
 	}
+}
+
+// Stopped reports whether a 429 has stopped one of the call's scopes since it
+// was admitted, so that it must not be sent.
+func (h *Hold) Stopped(now Instant) bool {
+	if h.service != nil && h.service.stoppedSince(h.taken, now) {
+		return true
+	}
+	for _, s := range h.scopes {
+		if s.stoppedSince(h.taken, now) {
+			return true
+		}
+	}
+	return false
 }
 
 // Sent notes that the call was written at now: from here on its charges
@@ -137,6 +154,7 @@ func (h *Hold) leave() {
 		s.inFlight--
 	}
 	clear(h.charges)
+	h.service = nil
 	h.charges, h.gates, h.scopes = h.charges[:0], h.gates[:0], h.scopes[:0]
 }
 

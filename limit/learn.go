@@ -54,6 +54,10 @@ type Lesson struct {
 	Unexplained bool
 	// Tripped is a violation too many: the scope has halved its limits.
 	Tripped bool
+	// AppTighter and MethodTighter say that the application, or the method or
+	// its service, allows less than had been thought, or nothing for a while:
+	// calls that wait may have no chance any more.
+	AppTighter, MethodTighter bool
 }
 
 // Learn takes over what the answer to the call of h teaches, whatever its
@@ -72,6 +76,7 @@ func Learn(now Instant, a Answer, h *Hold, service *Gate, app, method *Scope, j 
 	if method.learn(now, a.MethodLimit, a.MethodCount, counted, h, j) {
 		l.Fresh = true
 	}
+	l.AppTighter, l.MethodTighter = app != nil && app.tighter == now, method.tighter == now
 	for _, s := range [...]*Scope{app, method} {
 		if s != nil && s.breaker.recovered(now) {
 			s.halve()
@@ -111,12 +116,16 @@ func Learn(now Instant, a Answer, h *Hold, service *Gate, app, method *Scope, j 
 	default:
 		l.Until = now.Add(backoff(strikes, a.Random))
 	}
-	gate.stop(l.Until, l.Kind)
+	longer := gate.stop(l.Until, l.Kind)
 	if scope != nil {
 		l.Unexplained = sentAt > scope.lowered && !slices.ContainsFunc(windows, func(w *window) bool { return w.others.about(now, w.quota.W) })
 		if l.Tripped = scope.breaker.violated(now, sentAt); l.Tripped {
 			scope.halve()
 		}
+	}
+	if longer || l.Tripped {
+		l.AppTighter = l.AppTighter || scope != nil && scope == app
+		l.MethodTighter = l.MethodTighter || scope == nil || scope == method
 	}
 	return l
 }

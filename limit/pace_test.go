@@ -110,7 +110,7 @@ func TestNthIsWhatNextWillSay(t *testing.T) {
 			now = ms[Instant](50)
 			var want []Instant
 			for k := range c.calls {
-				want = append(want, w.nth(now, k+1, p))
+				want = append(want, w.nth(now, now, k+1, p))
 			}
 			for k := range c.calls {
 				now = w.next(now, p, false)
@@ -129,7 +129,7 @@ func TestNthNeverOverflows(t *testing.T) {
 	for _, p := range []Policy{{}, {Unpaced: true}} {
 		last := Instant(0)
 		for k := 1; k < 1<<40; k *= 4 {
-			if at := week.nth(1, k, p); at < last {
+			if at := week.nth(1, 1, k, p); at < last {
 				t.Fatalf("call %d at %d, before an earlier one at %d", k, at, last)
 			} else {
 				last = at

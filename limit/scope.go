@@ -18,6 +18,7 @@ type Scope struct {
 	silent   int     // counted answers without limits while not known
 	lowered  Instant // when a limit was last seen to be lower than before
 	toldBy   Instant // when the call was sent whose answer told the limits
+	tighter  Instant // when it was last found to allow less than had been thought
 }
 
 // silentAnswers is how many counted answers in a row without limits show that
@@ -51,14 +52,14 @@ func (s *Scope) Next(now Instant, p Policy) Instant {
 }
 
 // Nth estimates when the k-th of further calls could go, were no others to
-// come in between.
-func (s *Scope) Nth(now Instant, k int, p Policy) Instant {
-	at := max(now, s.until)
+// come in between and none of them to go before from.
+func (s *Scope) Nth(now, from Instant, k int, p Policy) Instant {
+	at := max(from, s.Opens(now))
 	if !s.known && !s.restored {
 		return at // what is assumed is no reason to refuse
 	}
 	for _, w := range s.windows {
-		at = max(at, w.nth(now, k, p))
+		at = max(at, w.nth(now, max(from, s.until), k, p))
 	}
 	return at
 }
@@ -166,7 +167,7 @@ func (s *Scope) learn(now Instant, limits, counts string, counted bool, h *Hold,
 		w := s.windows[i]
 		if current {
 			if q.n < w.quota.N {
-				s.lowered = now
+				s.lowered, s.tighter = now, now
 			}
 			w.setLimit(now, q.n)
 		}
@@ -178,6 +179,9 @@ func (s *Scope) learn(now Instant, limits, counts string, counted bool, h *Hold,
 	if fresh {
 		s.sort()
 		s.halve()
+	}
+	if fresh || !s.known {
+		s.tighter = now
 	}
 	if !s.known {
 		s.known, s.solo = true, s.strikes > 0

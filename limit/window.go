@@ -124,24 +124,30 @@ func (w *window) freed(k int, j time.Duration) Instant {
 }
 
 // nth estimates when the k-th of further calls could go, were nobody else to
-// call: the k-th follows the (k-N)-th by one window.
-func (w *window) nth(now Instant, k int, p Policy) Instant {
+// call and none to go before from: the k-th follows the (k-N)-th by one window.
+func (w *window) nth(now, from Instant, k int, p Policy) Instant {
+	from = max(now, from)
 	w.expire(now, p.Margin)
 	used := w.used()
 	lap := w.quota.W + p.Margin
 	rounds := (k - 1) / w.n()
 	rest := k - rounds*w.n()
-	at := now
+	at := from
 	if need := used + rest - w.n(); need > 0 {
-		if at = w.freed(need, p.Margin); at == Never {
-			at = now.Add(lap)
+		t := w.freed(need, p.Margin)
+		if t == Never {
+			t = now.Add(lap)
 		}
+		at = max(at, t)
 	}
 	at = at.Add(times(lap, rounds))
 	if p.Unpaced {
 		return at
 	}
-	free := max(0, int(math.Ceil(p.Burst*float64(w.n())))-used)
+	free := int(math.Ceil(p.Burst * float64(w.n())))
+	if from == now { // else who knows how many will have expired by then
+		free = max(0, free-used)
+	}
 	if !w.pace.started {
 		free = max(free, 1)
 	}
@@ -150,9 +156,9 @@ func (w *window) nth(now Instant, k int, p Policy) Instant {
 	}
 	t := w.quota.W / time.Duration(w.n())
 	if free > 0 { // the last of the free calls, now, starts the schedule
-		return max(at, now.Add(times(t, k-free)))
+		return max(at, from.Add(times(t, k-free)))
 	}
-	return max(at, max(now, w.pace.tat).Add(times(t, k-1)))
+	return max(at, max(from, w.pace.tat).Add(times(t, k-1)))
 }
 
 // times is n·d, or the longest duration that there is.

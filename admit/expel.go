@@ -1,0 +1,101 @@
+package admit
+
+import "riftrelay/limit"
+
+// Expel refuses the calls in the queues that have lost their chance: those
+// whose keys have all become suspect, or are no more, and those that can't
+// start in time any more, because of a stop after a 429 or a limit lower than
+// was known. It belongs after whatever may have brought that about: Judge,
+// Answer, Deny and SetKeys.
+func (m *Machine) Expel(now limit.Instant, refuse func(*Waiter, Refusal)) {
+	if m.expel {
+		m.expel = false
+		for _, b := range m.buckets {
+			for _, l := range b.lanes {
+				m.expelKeyless(now, l, refuse)
+			}
+		}
+	}
+	if len(m.tighter) == 0 {
+		return
+	}
+	// First by what a lane's own calls need, then by what is left of the
+	// others: who is refused himself is in nobody's way.
+	for _, own := range [...]bool{true, false} {
+		for _, b := range m.tighter {
+			for _, l := range b.lanes {
+				m.expelLate(now, l, own, refuse)
+			}
+		}
+	}
+	for i, b := range m.tighter {
+		b.tighter, m.tighter[i] = false, nil
+	}
+	m.tighter = m.tighter[:0]
+}
+
+func (m *Machine) expelKeyless(now limit.Instant, l *lane, refuse func(*Waiter, Refusal)) {
+	if l.n == 0 || m.ring.usable(l.line.class) {
+		return
+	}
+	why := Refusal{NoKey, m.ring.next(now, l.line.class)}
+	for l.n > 0 {
+		w := l.head
+		m.leave(l, w)
+		refuse(w, why)
+	}
+}
+
+// expelLate refuses the calls of a lane that can't start in time. A prediction
+// costs more than a look at a call, and is never earlier for one further back:
+// so it serves an eighth more of the queue than it was made for.
+func (m *Machine) expelLate(now limit.Instant, l *lane, own bool, refuse func(*Waiter, Refusal)) {
+	var start limit.Instant
+	var next *Waiter
+	kept, predictAt := 0, 1
+	for w := l.head; w != nil; w = next {
+		next = w.next
+		if w.deadline < limit.Never || m.draining {
+			if kept+1 >= predictAt {
+				if own {
+					start = m.place(now, l, kept+1, kept+1)
+				} else {
+					start = m.predict(now, l, kept+1)
+				}
+				predictAt = kept + 1 + max(1, kept/8)
+			}
+			if why := m.tooLate(now, w.deadline, start); why.Reason != None {
+				m.leave(l, w)
+				refuse(w, why)
+				continue
+			}
+		}
+		kept++
+	}
+}
+
+// tightened has Expel look at the calls that wait for what an answer has shown
+// to be tighter than was thought.
+func (m *Machine) tightened(b *bucket, lesson limit.Lesson) {
+	if lesson.MethodTighter {
+		for _, same := range b.set.buckets {
+			m.tighten(same)
+		}
+	}
+	if lesson.AppTighter {
+		for _, q := range b.host.busy {
+			for _, h := range [...]heap{q.ready, q.parked, q.split} {
+				for _, n := range h {
+					m.tighten(n.lane.bucket)
+				}
+			}
+		}
+	}
+}
+
+func (m *Machine) tighten(b *bucket) {
+	if b.queued > 0 && !b.tighter {
+		b.tighter = true
+		m.tighter = append(m.tighter, b)
+	}
+}
