@@ -169,6 +169,7 @@ const (
 // View is what a store knows of a scope.
 type View struct {
 	Known   bool
+	Solo    bool          // calls go one by one: a Fact of one is waited for
 	Stop    time.Duration // left of a stop
 	Cause   Kind
 	Level   int

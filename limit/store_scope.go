@@ -233,7 +233,7 @@ func (s *storeScope) merge(now millis, v Saved) {
 
 // view describes the scope at now.
 func (s *storeScope) view(now millis) View {
-	v := View{Known: s.known, Level: s.level, Windows: make([]WindowView, len(s.windows))}
+	v := View{Known: s.known, Solo: s.solo, Level: s.level, Windows: make([]WindowView, len(s.windows))}
 	if s.until > now && s.cause != NotLimited {
 		v.Stop, v.Cause = fromMillis(s.until-now), s.cause
 	}
