@@ -41,14 +41,57 @@ func (b *breaker) violated(now, sentAt Instant) (tripped bool) {
 	return true
 }
 
+// eased gives the level at now and since when it holds: a step lower for each
+// breakerStep in which nothing has happened, whether there were calls or not.
+func (b *breaker) eased(now Instant) (level int, since Instant) {
+	since = b.since
+	if n := len(b.recent); n > 0 {
+		since = max(since, b.recent[n-1])
+	}
+	for level = b.level; level > 0 && now.Sub(since) >= breakerStep; level-- {
+		since = since.Add(breakerStep)
+	}
+	return level, since
+}
+
 // recovered steps back once nothing has happened for long enough, and reports
 // whether it did.
 func (b *breaker) recovered(now Instant) bool {
-	if b.level == 0 || now.Sub(b.since) < breakerStep || len(b.recent) > 0 && now.Sub(b.recent[len(b.recent)-1]) < breakerStep {
+	level, since := b.eased(now)
+	if level == b.level {
 		return false
 	}
-	b.level, b.since = b.level-1, now
+	b.level, b.since = level, since
 	return true
+}
+
+// savedViolations bounds how many violations are saved one by one. Whoever
+// tolerates more a minute has little use for the breaker.
+const savedViolations = 64
+
+// save notes the breaker in v.
+func (b *breaker) save(now Instant, v *Saved) {
+	level, since := b.eased(now)
+	if v.Halved = level; level > 0 {
+		v.Calm = max(0, now.Sub(since))
+	}
+	for _, at := range b.recent[max(0, len(b.recent)-savedViolations):] {
+		if age := max(0, now.Sub(at)); age < violationWindow {
+			v.Violations = append(v.Violations, age)
+		}
+	}
+}
+
+// restore takes over a breaker that was saved elapsed ago: that time counts as
+// calm, for a process that doesn't run violates nothing.
+func (b *breaker) restore(now Instant, v Saved, elapsed time.Duration) {
+	for _, age := range v.Violations {
+		if age+elapsed < violationWindow {
+			b.recent = append(b.recent, now.Add(-age-elapsed))
+		}
+	}
+	b.level, b.since = v.Halved, now.Add(-v.Calm-elapsed)
+	b.level, b.since = b.eased(now)
 }
 
 // Tolerate sets how many 429s of our own making a minute may see before the

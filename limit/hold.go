@@ -54,6 +54,9 @@ func (h *Hold) Take(now Instant, p Policy, service *Gate, scopes ...*Scope) {
 		h.pass(now, &s.Gate)
 		h.scopes = append(h.scopes, s)
 		s.inFlight++
+		if s.breaker.level > 0 && s.breaker.recovered(now) {
+			s.halve()
+		}
 		for _, w := range s.windows {
 			w.pending++
 			w.pace.grant(now, w.quota.W, w.n(), p.Margin, held)

@@ -12,6 +12,15 @@ type Saved struct {
 	Stop    time.Duration `json:"stop,omitempty"`  // left of a stop after a 429
 	Cause   Kind          `json:"cause,omitempty"` // of the stop
 	Strikes int           `json:"strikes,omitempty"`
+
+	Halved     int             `json:"halved,omitempty"`     // how often the limits are halved: see breaker
+	Calm       time.Duration   `json:"calm,omitempty"`       // since the last step of that, or the last violation
+	Violations []time.Duration `json:"violations,omitempty"` // ages of those that count towards the next step, oldest first
+}
+
+// Empty reports whether v says nothing that a new scope doesn't know.
+func (v Saved) Empty() bool {
+	return len(v.Windows) == 0 && v.Stop == 0 && v.Strikes == 0 && v.Halved == 0 && len(v.Violations) == 0
 }
 
 // SavedWindow is one limit with its charges.
@@ -36,6 +45,7 @@ const savedSpans = 64
 // Save gives what is to be restored after a restart.
 func (s *Scope) Save(now Instant, j time.Duration) Saved {
 	v := s.Gate.save(now)
+	s.breaker.save(now, &v)
 	if !s.known && !s.restored {
 		return v // what was assumed is no knowledge
 	}
@@ -88,11 +98,14 @@ func Restore(now Instant, v Saved, elapsed time.Duration, start Instant, assumed
 	if len(v.Windows) == 0 {
 		s := NewScope(start, assumed)
 		s.Gate.restore(now, v, elapsed)
+		s.breaker.restore(now, v, elapsed)
+		s.halve()
 		return s
 	}
 	s := NewScope(start, nil)
 	s.restored = true
 	s.Gate.restore(now, v, elapsed)
+	s.breaker.restore(now, v, elapsed)
 	for _, sw := range v.Windows {
 		w := newWindow(Quota{sw.N, sw.W})
 		restore(&w.answered, sw.Own, now.Add(-elapsed), max(now, start), w)
@@ -100,6 +113,7 @@ func Restore(now Instant, v Saved, elapsed time.Duration, start Instant, assumed
 		s.windows = append(s.windows, w)
 	}
 	s.sort()
+	s.halve()
 	return s
 }
 
@@ -115,6 +129,14 @@ func restore(r *ring, list []SavedCharge, saved, most Instant, w *window) {
 func (v Saved) Valid() bool {
 	if v.Stop < 0 || v.Stop > maxSeconds*time.Second || int(v.Cause) >= len(kindNames) || v.Strikes < 0 || len(v.Windows) > maxQuotas {
 		return false
+	}
+	if v.Halved < 0 || v.Halved > breakerMost || v.Calm < 0 || v.Calm > breakerStep || len(v.Violations) > savedViolations {
+		return false
+	}
+	for i, age := range v.Violations {
+		if age < 0 || age > violationWindow || i > 0 && age > v.Violations[i-1] {
+			return false
+		}
 	}
 	for i, w := range v.Windows {
 		if w.N < 1 || w.N > maxCount || w.W < time.Second || w.W > maxSeconds*time.Second || w.W%time.Second != 0 {

@@ -142,6 +142,10 @@ func TestSavedValid(t *testing.T) {
 		"negative stop": func(v *Saved) { v.Stop = -1 },
 		"cause":         func(v *Saved) { v.Cause = 99 },
 		"strikes":       func(v *Saved) { v.Strikes = -1 },
+		"level":         func(v *Saved) { v.Halved = 4 },
+		"long calm":     func(v *Saved) { v.Calm = time.Hour },
+		"old violation": func(v *Saved) { v.Violations = []time.Duration{time.Hour} },
+		"violations":    func(v *Saved) { v.Violations = []time.Duration{1, 2} },
 	} {
 		v := good()
 		if spoil(&v); v.Valid() {

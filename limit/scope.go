@@ -65,8 +65,11 @@ func (s *Scope) Nth(now, from Instant, k int, p Policy) Instant {
 }
 
 // Idle reports whether the scope could be forgotten: no call under way, no
-// unexpired charge, no stop.
+// unexpired charge, no stop, no breaker tripped.
 func (s *Scope) Idle(now Instant, j time.Duration) bool {
+	if level, _ := s.breaker.eased(now); level > 0 {
+		return false
+	}
 	if s.inFlight > 0 || s.until > now {
 		return false
 	}
@@ -91,7 +94,8 @@ type ScopeState struct {
 
 // State describes the scope at now.
 func (s *Scope) State(now Instant, j time.Duration) ScopeState {
-	st := ScopeState{Known: s.known, InFlight: s.inFlight, Halved: s.breaker.level, Windows: make([]WindowState, len(s.windows))}
+	level, _ := s.breaker.eased(now)
+	st := ScopeState{Known: s.known, InFlight: s.inFlight, Halved: level, Windows: make([]WindowState, len(s.windows))}
 	st.Cooldown, st.Cause = s.Gate.Cooldown(now)
 	for i, w := range s.windows {
 		st.Windows[i] = w.state(now, j)
