@@ -9,6 +9,7 @@ import (
 // checkMachine holds what must be true of a machine between any two calls.
 func checkMachine(t testing.TB, m *Machine, now limit.Instant) {
 	t.Helper()
+	checkKeys(t, m)
 	queued, buckets := 0, map[*host]int{}
 	waiting := map[*host]*[2]int{}
 	keyed := map[*host]int{}
@@ -138,4 +139,21 @@ func earliest(m *Machine, now limit.Instant, l *lane) limit.Instant {
 // policyOf gives the policy of a lane's calls, for a margin that stays.
 func policyOf(m *Machine, l *lane) limit.Policy {
 	return m.policy(l.bucket.host, l.line.class.high)
+}
+
+// checkKeys holds that from says of each key what its other fields mean.
+func checkKeys(t testing.TB, m *Machine) {
+	t.Helper()
+	for id, k := range m.ring.keys {
+		want := limit.Instant(0)
+		if k.suspect {
+			want = k.next
+		}
+		if k.disabled {
+			want = limit.Never
+		}
+		if from := m.ring.from[id]; from != want {
+			t.Fatalf("key %d takes calls from %d, want %d: %+v", id, from, want, k)
+		}
+	}
 }

@@ -170,6 +170,15 @@ func (s *story) do(line string) {
 		s.setKeys(a)
 	case "health":
 		s.health()
+	case "disable": // disable 1: the key with this id
+		s.m.Disable(s.now, s.number(a.words[0], 0), s.now)
+		s.poll()
+	case "enable":
+		s.m.Enable(s.now, s.number(a.words[0], 0))
+		s.poll()
+	case "recheck":
+		s.m.Recheck(s.now, s.number(a.words[0], 0))
+		s.poll()
 	default:
 		s.t.Fatalf("no such command: %s", line)
 	}

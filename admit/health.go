@@ -75,9 +75,10 @@ func (m *Machine) Judge(now limit.Instant, p *Permit, v Verdict, status int) (ot
 // probe, if it was one, has failed.
 func (m *Machine) Deny(now limit.Instant, id int, d Denial) {
 	k := &m.ring.keys[id]
-	if k.suspect && m.ring.from[id] > now && m.ring.from[id] < limit.Never {
+	if k.suspect && k.next > now && k.next < limit.Never {
 		k.probes++
-		m.ring.from[id] = now.Add(rising(firstProbe, lastProbe, k.probes))
+		k.next = now.Add(rising(firstProbe, lastProbe, k.probes))
+		m.ring.open(id)
 	}
 	m.deny(now, id, Unknown, d)
 }
@@ -105,8 +106,8 @@ func (m *Machine) deny(now limit.Instant, id int, v Verdict, d Denial) {
 	if k.suspect || !k.live {
 		return
 	}
-	k.suspect, k.probes = true, 0
-	m.ring.from[id] = now.Add(firstProbe)
+	k.suspect, k.probes, k.next = true, 0, now.Add(firstProbe)
+	m.ring.open(id)
 	m.expel = true
 	m.recheck(now) // others may have to do what they were not to
 }
@@ -122,7 +123,7 @@ func (m *Machine) accepted(now limit.Instant, id int, b *bucket) {
 	}
 	if k.suspect {
 		k.suspect, k.probes = false, 0
-		m.ring.from[id] = 0
+		m.ring.open(id)
 		m.recheck(now)
 	}
 }
@@ -181,7 +182,8 @@ func (m *Machine) other(now limit.Instant, b *bucket, id int) (place int) {
 func (m *Machine) probed(now limit.Instant, p *Permit) {
 	p.probe = false
 	if k := &m.ring.keys[p.Key]; k.suspect {
-		m.ring.from[p.Key] = now.Add(rising(firstProbe, lastProbe, k.probes))
+		k.next = now.Add(rising(firstProbe, lastProbe, k.probes))
+		m.ring.open(p.Key)
 		m.recheck(now)
 	}
 }
@@ -191,14 +193,20 @@ type KeyHealth struct {
 	Suspect bool
 	Probe   limit.Instant // of a suspect key: when the next probe may go; Never while one is under way
 	Reasons []Denial      // the latest two that speak against it
+
+	Disabled bool          // by an operator: no calls at all
+	Since    limit.Instant // of a disabled key
 }
+
+// Good reports whether a key takes ordinary calls.
+func (h KeyHealth) Good() bool { return !h.Suspect && !h.Disabled }
 
 // KeyHealth tells how the key with this id is.
 func (m *Machine) KeyHealth(id int) KeyHealth {
 	k := m.ring.keys[id]
-	h := KeyHealth{Suspect: k.suspect, Reasons: slices.Clone(k.reasons)}
+	h := KeyHealth{Suspect: k.suspect, Reasons: slices.Clone(k.reasons), Disabled: k.disabled, Since: k.since}
 	if k.suspect {
-		h.Probe = m.ring.from[id]
+		h.Probe = k.next
 	}
 	return h
 }

@@ -28,9 +28,25 @@ type key struct {
 	group   int
 	index   int // in its group
 	suspect bool
-	probes  int      // that failed in a row
-	denied  string   // the method that answered 403 since the last success; empty if none
-	reasons []Denial // of the suspicion, the latest two
+	next    limit.Instant // if suspect: when the next probe may go; Never while one is under way
+	probes  int           // that failed in a row
+	denied  string        // the method that answered 403 since the last success; empty if none
+	reasons []Denial      // of the suspicion, the latest two
+
+	disabled bool          // by an operator: no calls at all
+	since    limit.Instant // if disabled
+}
+
+// open sets from when a key takes calls, after whatever may have changed that.
+func (r *ring) open(id int) {
+	switch k := &r.keys[id]; {
+	case k.disabled:
+		r.from[id] = limit.Never
+	case k.suspect:
+		r.from[id] = k.next
+	default:
+		r.from[id] = 0
+	}
 }
 
 // candidates gives the ids of the keys that calls of a class may go on.
@@ -118,7 +134,7 @@ func (r *ring) serves(c class, id int) bool {
 }
 
 // usable reports whether any of the keys that calls of a class may go on is
-// beyond suspicion.
+// beyond suspicion and not disabled.
 func (r *ring) usable(c class) bool {
 	if c.keyless {
 		return true
@@ -132,10 +148,13 @@ func (r *ring) usable(c class) bool {
 }
 
 // next gives when a class of calls whose keys are all suspect can send a probe;
-// while one is under way, when it should be over.
+// while one is under way, when it should be over. Disabled keys have none.
 func (r *ring) next(now limit.Instant, c class) limit.Instant {
 	at := limit.Never
 	for _, id := range r.candidates(c) {
+		if r.keys[id].disabled {
+			continue
+		}
 		from := r.from[id]
 		if from == limit.Never {
 			from = now.Add(firstProbe)

@@ -76,6 +76,16 @@ func (c *chaos) step() {
 		}
 	case n == 15 && c.r.IntN(8) == 0:
 		c.setKeys()
+	case n == 15 && c.r.IntN(4) == 0:
+		id := c.m.ring.places[c.r.IntN(len(c.m.ring.places))]
+		switch c.r.IntN(4) {
+		case 0:
+			c.m.Disable(c.now, id, c.now)
+		case 1:
+			c.m.Recheck(c.now, id)
+		default: // more often than the former
+			c.m.Enable(c.now, id)
+		}
 	case n == 15 && c.r.IntN(10) == 0:
 		c.m.SetBurst(c.now, c.bursts[c.r.IntN(len(c.bursts))])
 	case n < 18 && c.m.NextWake() < limit.Never:

@@ -2,7 +2,6 @@ package admit
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"time"
 
@@ -14,6 +13,17 @@ type Saved struct {
 	Hosts    []SavedHost
 	Scopes   []SavedScope
 	Services []SavedScope // stops for all keys
+	Refusals []SavedRefusal
+}
+
+// SavedRefusal is a key that answered 403 for a method, though it is good
+// otherwise.
+type SavedRefusal struct {
+	Key    int           `json:"-"`
+	Host   string        `json:"host"`
+	Method string        `json:"method"`
+	Left   time.Duration `json:"left"` // until it is tried there again; negative when that was due
+	N      int           `json:"n"`    // 403s in a row
 }
 
 // SavedHost is what is known of the way to a host, and whether calls waited
@@ -51,11 +61,19 @@ func (m *Machine) Save(now limit.Instant) Saved {
 			}
 			v.add(SavedScope{Key: key, Host: b.host.name, Method: b.method, Keyless: b.keyless}, scope, now, b.host.margin.J())
 		}
-		if stop := b.service.Save(now); worthSaving(stop) {
+		for key, s := range b.shunned {
+			if left := s.until.Sub(now); left > -lastShun {
+				v.Refusals = append(v.Refusals, SavedRefusal{key, b.host.name, b.method, left, min(s.n, mostRefusals)})
+			}
+		}
+		if stop := b.service.Save(now); !stop.Empty() {
 			v.Services = append(v.Services, SavedScope{Key: -1, Host: b.host.name, Method: b.method, Keyless: b.keyless, Limits: stop})
 		}
 	}
 	slices.SortFunc(v.Hosts, func(a, b SavedHost) int { return cmp.Compare(a.Host, b.Host) })
+	slices.SortFunc(v.Refusals, func(a, b SavedRefusal) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Method, b.Method), cmp.Compare(a.Key, b.Key))
+	})
 	for _, list := range [...][]SavedScope{v.Scopes, v.Services} {
 		slices.SortFunc(list, func(a, b SavedScope) int {
 			return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Method, b.Method), cmp.Compare(a.Key, b.Key))
@@ -68,21 +86,27 @@ func (v *Saved) add(s SavedScope, scope *limit.Scope, now limit.Instant, j time.
 	if scope == nil {
 		return
 	}
-	if s.Limits = scope.Save(now, j); worthSaving(s.Limits) {
+	if s.Limits = scope.Save(now, j); !s.Limits.Empty() {
 		v.Scopes = append(v.Scopes, s)
 	}
 }
 
-func worthSaving(v limit.Saved) bool { return len(v.Windows) > 0 || v.Stop > 0 || v.Strikes > 0 }
+// mostRefusals is beyond where the time to the next try rises.
+const mostRefusals = 32
 
 // Valid reports whether v can have come from Save.
 func (v Saved) Valid() bool {
 	name := func(s string) bool { return len(s) <= maxName }
-	if len(v.Hosts) > maxHosts || len(v.Services) > maxBuckets {
+	if len(v.Hosts) > maxHosts || len(v.Services) > maxBuckets || len(v.Refusals) > maxBuckets {
 		return false
 	}
 	for _, h := range v.Hosts {
 		if h.Host == "" || !name(h.Host) || h.Margin < 0 || h.Margin > time.Minute {
+			return false
+		}
+	}
+	for _, s := range v.Refusals {
+		if s.Host == "" || !name(s.Host) || s.Method == "" || !name(s.Method) || s.Left > lastShun || s.Left < -lastShun || s.N < 1 || s.N > mostRefusals {
 			return false
 		}
 	}
@@ -154,12 +178,32 @@ func (m *Machine) Restore(now limit.Instant, v Saved, gap Gap) (scopes int) {
 			b.service.Restore(now, s.Limits, gap.Elapsed)
 		}
 	}
+	for _, s := range v.Refusals {
+		m.restoreRefusal(now, s, gap.Elapsed)
+	}
 	for name, h := range m.hosts { // of those whose scopes are all of unknown keys
 		if h.buckets == 0 && !slices.ContainsFunc(h.apps, func(s *limit.Scope) bool { return s != nil }) {
 			delete(m.hosts, name)
 		}
 	}
 	return scopes
+}
+
+// restoreRefusal has a key avoid a method for what is left of that. When it has
+// been due for longer than the longest such time, it is forgotten.
+func (m *Machine) restoreRefusal(now limit.Instant, s SavedRefusal, elapsed time.Duration) {
+	left := s.Left - elapsed
+	if s.Key < 0 || s.Key >= len(m.ring.keys) || left < -lastShun {
+		return
+	}
+	b := m.bucket(now, Request{Host: s.Host, Method: s.Method})
+	if b == nil {
+		return
+	}
+	if b.shunned == nil {
+		b.shunned = map[int]shun{}
+	}
+	b.shunned[s.Key] = shun{until: now.Add(left), n: s.N}
 }
 
 type appID struct {
@@ -214,74 +258,4 @@ func (m *Machine) marginFrom(saved time.Duration) *limit.Margin {
 		return m.newMargin()
 	}
 	return limit.NewMargin(limit.Bounds{Start: min(saved, m.cfg.MaxMargin), Min: m.cfg.MinMargin, Max: m.cfg.MaxMargin})
-}
-
-// unsaved is how many calls of a scope may have gone between the saving and the
-// end of the process.
-//
-// Where calls waited, as many as the windows let go; else those that came
-// before the saving in as long a time, and half as many again: a process that
-// ends when it has nothing to do must not cost its successor a window.
-func unsaved(v limit.Saved, gap Gap, busy bool, burst float64) int {
-	if gap.Unsaved <= 0 || len(v.Windows) == 0 {
-		return 0
-	}
-	most := math.MaxInt
-	for _, w := range v.Windows {
-		n := int((burst+float64(gap.Unsaved)/float64(w.W))*float64(w.N)) + 2
-		if gap.Unsaved < w.W {
-			n = min(n, room(w, gap))
-		} else {
-			n = min(n, w.N*(1+int(gap.Unsaved/w.W)))
-		}
-		if !busy {
-			recent := 0
-			for _, c := range w.Own {
-				if c.Age <= gap.Unsaved+w.W/32 { // entries are merged into the younger
-					recent += c.N
-				}
-			}
-			n = min(n, recent+recent/2+1)
-		}
-		most = min(most, n)
-	}
-	return max(0, most)
-}
-
-// room is what a window has left when the process ended.
-func room(w limit.SavedWindow, gap Gap) int {
-	n := w.N
-	for _, list := range [...][]limit.SavedCharge{w.Own, w.Others} {
-		for _, c := range list {
-			if c.Age+gap.Unsaved < w.W {
-				n -= c.N
-			}
-		}
-	}
-	return max(0, n)
-}
-
-// charged is what was saved and n calls more, as if they had gone in the
-// process's last moment.
-func charged(v limit.Saved, n int, gap Gap) limit.Saved {
-	if n == 0 {
-		return v
-	}
-	windows := slices.Clone(v.Windows)
-	for i, w := range windows {
-		if n := min(n, room(w, gap)); n > 0 {
-			windows[i].Own = insert(w.Own, limit.SavedCharge{Age: -gap.Unsaved, N: n})
-		}
-	}
-	v.Windows = windows
-	return v
-}
-
-// insert gives the list, oldest first, with c in it.
-func insert(list []limit.SavedCharge, c limit.SavedCharge) []limit.SavedCharge {
-	i := len(list)
-	for i > 0 && list[i-1].Age < c.Age {
-		i--
-	}
-	return slices.Insert(slices.Clone(list), i, c)
 }

@@ -132,11 +132,118 @@ func TestSavedMachineValid(t *testing.T) {
 		"long name":     func(v *Saved) { v.Scopes[1].Method = string(make([]byte, 1000)) },
 		"limits":        func(v *Saved) { v.Scopes[0].Limits.Windows[0].N = -5 },
 		"keyless app":   func(v *Saved) { v.Scopes[0].Keyless = true },
+		"refusal":       func(v *Saved) { v.Refusals = []SavedRefusal{{Host: "euw1", Method: "/m", N: 0}} },
+		"far refusal":   func(v *Saved) { v.Refusals = []SavedRefusal{{Host: "euw1", Method: "/m", N: 1, Left: 2 * time.Hour}} },
 		"many services": func(v *Saved) { v.Services = make([]SavedScope, maxBuckets+1) },
 	} {
 		v := savedMachine(3).Save(3 * second)
 		if spoil(&v); v.Valid() {
 			t.Errorf("%s: accepted", name)
 		}
+	}
+}
+
+// A key avoids a method that it was refused over a restart, for what is left of
+// that time. The next refusal goes on where the last one was, unless that was
+// due too long ago.
+func TestRestoreRefusals(t *testing.T) {
+	old := savedMachine(0)
+	refused := func(m *Machine, now limit.Instant) {
+		p, why := m.Enqueue(now, new(Waiter), Request{Host: "euw1", Method: "/m", Pin: 1, Deadline: limit.Never})
+		if p == nil {
+			t.Fatal(why)
+		}
+		m.Sent(now, p)
+		m.Judge(now, p, Forbidden, 403)
+		m.Answer(now, p, limit.Answer{Status: 403})
+	}
+	refused(old, second)
+	refused(old, 2*second) // two in a row: two minutes
+	v := old.Save(12 * second)
+	if !v.Valid() || len(v.Refusals) != 1 || v.Refusals[0] != (SavedRefusal{1, "euw1", "/m", 110 * time.Second, 2}) {
+		t.Fatalf("saved %+v", v.Refusals)
+	}
+	const now = 1000 * second
+	for elapsed, want := range map[time.Duration]shun{
+		0:                 {now.Add(110 * time.Second), 2},
+		100 * time.Second: {now.Add(10 * time.Second), 2},
+		time.Hour:         {now.Add(110*time.Second - time.Hour), 2}, // due
+		-time.Hour:        {now.Add(110 * time.Second), 2},
+		2 * time.Hour:     {},
+	} {
+		m := New(Config{Keys: 2, Margin: 150 * time.Millisecond})
+		m.Restore(now, v, Gap{Elapsed: elapsed})
+		b := m.buckets[bucketID{"euw1", "/m", false}]
+		if b == nil {
+			if want != (shun{}) {
+				t.Errorf("after %v it is forgotten", elapsed)
+			}
+			continue
+		}
+		if b.shunned[1] != want || m.KeyHealth(1).Suspect {
+			t.Errorf("after %v: %+v, want %+v", elapsed, b.shunned[1], want)
+		}
+	}
+	v.Refusals[0].Key = 7
+	m := New(Config{Keys: 2})
+	if m.Restore(now, v, Gap{}); len(m.buckets) != 0 {
+		t.Error("the refusal of an unknown key was taken")
+	}
+}
+
+// R8: hosts of one budget have one again after a restart, with the charges of
+// all of them, once.
+func TestRestoreSharedBudget(t *testing.T) {
+	alias := func(_, method string) string { return method }
+	cfg := Config{Keys: 1, Burst: 1, Margin: 150 * time.Millisecond, Alias: alias, Start: second / 10}
+	old := New(cfg)
+	for i := range 6 {
+		now := second.Add(time.Duration(i) * time.Second)
+		host := []string{"euw1", "ru", "tr1"}[i%3]
+		p, why := old.Enqueue(now, new(Waiter), Request{Host: host, Method: "/m", Pin: -1, Deadline: limit.Never})
+		if p == nil {
+			t.Fatal(host, why)
+		}
+		old.Sent(now, p)
+		old.Answer(now, p, limit.Answer{Status: 200, AppLimit: "20:600", MethodLimit: "10:600"})
+	}
+	used := func(m *Machine) map[string]int {
+		n := map[string]int{}
+		for _, s := range m.State(second / 10).Scopes {
+			n[s.Host+s.Method] = s.Windows[0].Used
+		}
+		return n
+	}
+	m := New(cfg)
+	m.Restore(0, old.Save(7*second), Gap{Elapsed: time.Second})
+	for where, want := range map[string]int{"euw1": 2, "ru": 2, "tr1": 2, "euw1/m": 6, "ru/m": 6, "tr1/m": 6} {
+		if got := used(m)[where]; got != want {
+			t.Errorf("%s: %d used, want %d", where, got, want)
+		}
+	}
+	if len(m.shared) != 1 || len(m.shared["/m"].buckets) != 3 {
+		t.Fatalf("%d budgets", len(m.shared))
+	}
+	// Four are left, wherever they go; the first goes alone, for the counts.
+	now, left := second, 0
+	for i := range 8 {
+		p, _ := m.Enqueue(now, new(Waiter), Request{Host: []string{"euw1", "ru", "tr1"}[i%3], Method: "/m", Pin: -1, Deadline: now})
+		if p == nil {
+			continue
+		}
+		left++
+		m.Sent(now, p)
+		m.Answer(now, p, limit.Answer{Status: 200, AppLimit: "20:600", MethodLimit: "10:600"})
+	}
+	if left != 4 {
+		t.Errorf("%d more calls went, want 4", left)
+	}
+
+	// Without the alias each has what all had: too careful, never too bold.
+	cfg.Alias = nil
+	m = New(cfg)
+	m.Restore(0, old.Save(7*second), Gap{Elapsed: time.Second})
+	if got := used(m); got["euw1/m"] != 6 || got["ru/m"] != 6 {
+		t.Errorf("without the alias %v", got)
 	}
 }

@@ -114,7 +114,8 @@ func (m *Machine) admit(now limit.Instant, l *lane, key int, policy limit.Policy
 			l.bucket.tries(now, key)
 		}
 		if m.ring.from[key] != 0 {
-			p.probe, m.ring.from[key] = true, limit.Never
+			p.probe, k.next = true, limit.Never
+			m.ring.open(key)
 			m.recheck(now) // who wanted the first good key has another one now
 		}
 	}

@@ -196,6 +196,9 @@ func (s *story) health() {
 		if h.Suspect {
 			line = fmt.Sprintf("key %d is suspect, its next probe at %s", id, clock(h.Probe))
 		}
+		if h.Disabled {
+			line += fmt.Sprintf(", disabled since %s", clock(h.Since))
+		}
 		for _, d := range h.Reasons {
 			line += fmt.Sprintf(", %d on %s at %s", d.Status, d.Method, clock(d.At))
 		}

@@ -1,0 +1,45 @@
+package admit
+
+import "riftrelay/limit"
+
+// Disable keeps all calls off a key, probes too, until Enable. What is under
+// way on it ends as it would have. since is when it was disabled, which may
+// have been before a restart. Expel and Poll belong after it.
+func (m *Machine) Disable(now limit.Instant, id int, since limit.Instant) {
+	k := &m.ring.keys[id]
+	if k.disabled {
+		return
+	}
+	k.disabled, k.since = true, since
+	m.ring.open(id)
+	m.expel = true
+	m.recheck(now) // others may have to do what it was to
+}
+
+// Enable takes a disabled key back, as it was: a suspect one is still suspect.
+// Poll belongs after it.
+func (m *Machine) Enable(now limit.Instant, id int) {
+	k := &m.ring.keys[id]
+	if !k.disabled {
+		return
+	}
+	k.disabled, k.since = false, 0
+	m.ring.open(id)
+	m.recheck(now)
+}
+
+// Recheck has the next probe of a suspect key due now, and the methods that a
+// key was refused tried on it again. Poll belongs after it.
+func (m *Machine) Recheck(now limit.Instant, id int) {
+	if k := &m.ring.keys[id]; k.suspect && k.next > now && k.next < limit.Never {
+		k.next = max(now, 1) // 0 would be always
+		m.ring.open(id)
+	}
+	for _, b := range m.buckets {
+		if s, found := b.shunned[id]; found && s.until > now {
+			s.until = now
+			b.shunned[id] = s
+		}
+	}
+	m.recheck(now)
+}
