@@ -135,7 +135,7 @@ search:
 				continue search
 			}
 		}
-		if !l.machine.KeyHealth(h.id).Suspect {
+		if l.machine.KeyHealth(h.id).Good() {
 			return h
 		}
 	}

@@ -34,6 +34,10 @@ var (
 	ErrUnknownRoute = errors.New("unknown route")
 )
 
+// ErrUnknownKey is what the errors of DisableKey, EnableKey and RecheckKey
+// match: no key in use has that name.
+var ErrUnknownKey = errors.New("unknown key")
+
 // ErrUpstreamTimeout is returned by Transport when Riot's answer did not begin
 // within Transport.Timeout, and by a body that stood still for as long.
 var ErrUpstreamTimeout error = upstreamTimeout{}

@@ -30,7 +30,7 @@ type KeyState struct {
 	Usable    bool   // State is KeyUsable
 	State     KeyCondition
 	NextProbe time.Duration // of a suspect key: until the next call on it; 0 while one is under way
-	Reasons   []string      // the latest two answers that speak against it, as "401 Unknown apikey 12 s ago"
+	Reasons   []string      // the latest two answers that speak against it, as "401 Unknown apikey 12 s ago", and "disabled 3 min ago"
 }
 
 // KeyCondition says how a key is.
@@ -38,8 +38,9 @@ type KeyCondition string
 
 // The conditions.
 const (
-	KeyUsable  KeyCondition = "usable"
-	KeySuspect KeyCondition = "suspect" // Riot doesn't know it: only probes go on it
+	KeyUsable   KeyCondition = "usable"
+	KeySuspect  KeyCondition = "suspect"  // Riot doesn't know it: only probes go on it
+	KeyDisabled KeyCondition = "disabled" // by DisableKey: nothing goes on it
 )
 
 // ScopeState is one scope of limits: an application's (key + host) or a

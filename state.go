@@ -36,6 +36,8 @@ type savedState struct {
 	SavedAt  time.Time          `json:"saved_at"`
 	Final    bool               `json:"final"` // nothing was let go after it
 	Suspects []savedSuspect     `json:"suspects,omitempty"`
+	Disabled []savedDisabled    `json:"disabled,omitempty"`
+	Refusals []savedRefusal     `json:"refusals,omitempty"`
 	Hosts    []admit.SavedHost  `json:"hosts"`
 	Scopes   []savedScope       `json:"scopes"`
 	Services []admit.SavedScope `json:"services"`
@@ -44,6 +46,18 @@ type savedState struct {
 type savedScope struct {
 	Key string `json:"key,omitempty"` // see kid; empty for calls without a key
 	admit.SavedScope
+}
+
+// savedDisabled is a key that DisableKey was called for.
+type savedDisabled struct {
+	Key string        `json:"key"`
+	Age time.Duration `json:"age"`
+}
+
+// savedRefusal is a key that answered 403 for a method.
+type savedRefusal struct {
+	Key string `json:"key"`
+	admit.SavedRefusal
 }
 
 // savedSuspect is a key that Riot doesn't know, by its last answer.
@@ -72,6 +86,18 @@ func (l *Limiter) suspectsLocked(now limit.Instant) map[int]savedSuspect {
 	return found
 }
 
+// disabledLocked lists the disabled keys, by their ids in the machine, also
+// those not in use now: they may come back. l.mu is held.
+func (l *Limiter) disabledLocked(now limit.Instant) map[int]savedDisabled {
+	found := map[int]savedDisabled{}
+	for id := range l.held {
+		if h := l.machine.KeyHealth(id); h.Disabled {
+			found[id] = savedDisabled{Age: max(0, now.Sub(h.Since))}
+		}
+	}
+	return found
+}
+
 // kid names a key in files without giving it away, and stays the same when the
 // key's name or place changes.
 func kid(key string) string {
@@ -81,14 +107,14 @@ func kid(key string) string {
 }
 
 // SaveState writes what a successor of this Limiter needs to know so as not to
-// exceed a limit: charges, limits, stops, J, and which keys are suspect. It
-// contains no key. Call it every StateInterval and once more after Close. Its
+// exceed a limit: charges, limits, stops, tripped breakers, J, and how the keys
+// are. It contains no key. Call it every StateInterval and once more after Close. Its
 // error is that of w.
 func (l *Limiter) SaveState(w io.Writer) error {
 	l.mu.Lock()
 	at, final := time.Now(), l.closed
 	now := l.now()
-	m, suspects := l.machine.Save(now), l.suspectsLocked(now)
+	m, suspects, disabled := l.machine.Save(now), l.suspectsLocked(now), l.disabledLocked(now)
 	keys := l.held // never written to: SetKeys makes another
 	l.mu.Unlock()
 
@@ -108,6 +134,14 @@ func (l *Limiter) SaveState(w io.Writer) error {
 		s.Key = kids[id]
 		v.Suspects = append(v.Suspects, s)
 	}
+	for id, s := range disabled {
+		s.Key = kids[id]
+		v.Disabled = append(v.Disabled, s)
+	}
+	for _, s := range m.Refusals {
+		v.Refusals = append(v.Refusals, savedRefusal{kids[s.Key], s})
+	}
+	slices.SortFunc(v.Disabled, func(a, b savedDisabled) int { return cmp.Compare(a.Key, b.Key) })
 	slices.SortFunc(v.Suspects, func(a, b savedSuspect) int { return cmp.Compare(a.Key, b.Key) })
 	return json.NewEncoder(w).Encode(v)
 }
@@ -165,7 +199,14 @@ func (l *Limiter) LoadState(r io.Reader) (Restored, error) {
 		}
 		m.Scopes = append(m.Scopes, s.SavedScope)
 	}
-	damaged := slices.ContainsFunc(v.Suspects, func(s savedSuspect) bool { return !s.valid() })
+	for _, s := range v.Refusals {
+		if place, known := places[s.Key]; known {
+			s.SavedRefusal.Key = place
+			m.Refusals = append(m.Refusals, s.SavedRefusal)
+		}
+	}
+	damaged := slices.ContainsFunc(v.Suspects, func(s savedSuspect) bool { return !s.valid() }) ||
+		slices.ContainsFunc(v.Disabled, func(s savedDisabled) bool { return s.Age < 0 })
 	if damaged || !m.Valid() {
 		return Restored{}, fmt.Errorf("riftrelay: %w: a value in it is out of bounds", ErrState)
 	}
@@ -174,10 +215,16 @@ func (l *Limiter) LoadState(r io.Reader) (Restored, error) {
 		gap.Unsaved = 0
 	}
 	now := l.now()
+	ago := func(age time.Duration) limit.Instant { return now.Add(-min(age, gapMost) - min(gap.Elapsed, gapMost)) }
 	for _, s := range v.Suspects {
 		if id, found := places[s.Key]; found && slices.Contains(l.ids, id) {
 			// Suspect as if the answer came now: a probe tells in a second.
-			l.machine.Deny(now, id, admit.Denial{At: now.Add(-min(s.Age, gapMost) - min(gap.Elapsed, gapMost)), Status: s.Status, Method: s.Method})
+			l.machine.Deny(now, id, admit.Denial{At: ago(s.Age), Status: s.Status, Method: s.Method})
+		}
+	}
+	for _, s := range v.Disabled { // whatever its age: somebody wanted it so
+		if id, found := places[s.Key]; found {
+			l.machine.Disable(now, id, ago(s.Age))
 		}
 	}
 	return Restored{Age: gap.Elapsed, Saved: len(v.Scopes), Scopes: l.machine.Restore(now, m, gap)}, nil

@@ -1,0 +1,102 @@
+package riftrelay
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"riftrelay/admit"
+	"riftrelay/limit"
+	"riftrelay/route"
+)
+
+// whyNoKey says, key by key, why none of those that a call may go on is any
+// good.
+func (l *Limiter) whyNoKey(r route.Route, o *Options) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	list := l.keys.Load()
+	g := l.grouping.of(r, o)
+	keys := list.groups[g]
+	switch pin := int(o.Pin) - 1; {
+	case o.choice != nil && o.choice.only != nil:
+		if list.place(o.choice.only.id) < 0 {
+			return "key " + o.choice.only.Name + " is in use no more"
+		}
+		keys = []*held{o.choice.only}
+	case pin >= len(list.places):
+		return fmt.Sprintf("key %d is in use no more", pin)
+	case pin >= 0:
+		keys = list.places[pin : pin+1]
+	}
+	if len(keys) == 0 {
+		if g > 0 {
+			return "no key of group " + l.grouping.names[g-1] + " is configured"
+		}
+		return "no key is configured"
+	}
+	var why []string
+	now := l.now()
+	for _, h := range keys {
+		if health := l.machine.KeyHealth(h.id); !health.Good() {
+			why = append(why, h.Name+": "+strings.Join(reasons(now, health), " and "))
+		}
+	}
+	return strings.Join(why, "; ")
+}
+
+// reasons says what speaks against a key: "401 Unknown apikey 12 s ago", the
+// latest last, and that it is disabled, "disabled 3 min ago".
+func reasons(now limit.Instant, h admit.KeyHealth) []string {
+	var said []string
+	for _, d := range h.Reasons {
+		var what string
+		switch d.Status {
+		case http.StatusUnauthorized:
+			what = "401 Unknown apikey"
+		case http.StatusForbidden:
+			what = "403 on " + d.Method
+		default:
+			what = fmt.Sprint(d.Status) + " unknown apikey"
+		}
+		said = append(said, what+" "+ago(now.Sub(d.At)))
+	}
+	if h.Disabled {
+		said = append(said, "disabled "+ago(now.Sub(h.Since)))
+	}
+	return said
+}
+
+func ago(d time.Duration) string {
+	switch {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%d s ago", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	}
+	return fmt.Sprintf("%d h ago", int(d.Hours()))
+}
+
+// keyStates describes the keys in use. l.mu is held.
+func (l *Limiter) keyStates(now limit.Instant) []KeyState {
+	states := make([]KeyState, len(l.ids))
+	for place, h := range l.keys.Load().places {
+		health := l.machine.KeyHealth(h.id)
+		s := KeyState{Name: h.Name, Usable: health.Good(), State: KeyUsable, Reasons: reasons(now, health)}
+		if g := l.groups[place]; g > 0 {
+			s.Group = l.grouping.names[g-1]
+		}
+		switch {
+		case health.Disabled:
+			s.State = KeyDisabled
+		case health.Suspect:
+			s.State = KeySuspect
+			if health.Probe < limit.Never {
+				s.NextProbe = max(0, health.Probe.Sub(now))
+			}
+		}
+		states[place] = s
+	}
+	return states
+}
