@@ -19,7 +19,7 @@ const riotDomain = ".api.riotgames.com"
 
 // BaseOptions are what NewBase leaves open.
 type BaseOptions struct {
-	Proxy        *url.URL       // nil: none; the environment's proxy variables are never read
+	Proxy        *url.URL       // nil: none; the environment's proxy variables are never read. For an upstream of plain http only socks5:// works
 	RootCAs      *x509.CertPool // nil: the system's
 	DisableHTTP2 bool
 }

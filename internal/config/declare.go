@@ -38,6 +38,7 @@ type setting struct {
 type draft struct {
 	keys               []riftrelay.Key
 	keyFile            string
+	adminToken         string
 	listen, admin      string
 	port               int
 	hosts, methodsFile string
@@ -82,6 +83,12 @@ func declare(in *Invocation, d *draft) []setting {
 			name: "ADMIN_ADDR", group: groupListen, def: "127.0.0.1:8986", help: "metrics and pprof; off = none", emptyValue: true,
 			more:  "Metrics, profiles and health, kept off the relay's port. Empty or `off`: no such listener.",
 			value: hostPortOrOff(&d.admin),
+		},
+		{
+			name: "ADMIN_TOKEN", group: groupListen, secret: true, help: "token for changes through the admin API",
+			more: "Calls that change something (`POST /api/v1/…`: reload, disable a key) need `Authorization: Bearer <token>`. Without a token they are served " +
+				"on a loopback `ADMIN_ADDR` only. Reading needs none.",
+			value: adminToken(&d.adminToken),
 		},
 
 		{
@@ -182,7 +189,8 @@ func declare(in *Invocation, d *draft) []setting {
 		},
 		{
 			name: "UPSTREAM_PROXY", group: groupUpstream, help: "proxy to reach Riot through", secret: true,
-			more:  "The proxy variables of the environment are ignored: a key must not take a way that nobody chose.",
+			more: "The proxy variables of the environment are ignored: a key must not take a way that nobody chose. " +
+				"With a plain http `UPSTREAM_URL` only socks5:// works.",
 			value: proxyURL(&s.UpstreamProxy),
 		},
 		{

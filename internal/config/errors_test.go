@@ -51,6 +51,10 @@ func TestErrors(t *testing.T) {
 		{"CONFIG_FILE says it twice", world{env: token, files: map[string]string{"f": "port: 1\nPORT: 2"}}, []string{"--config-file=f"}, `CONFIG_FILE is "f": line 2: PORT is set twice`},
 		{"CONFIG_FILE of two documents", world{env: token, files: map[string]string{"f": "port: 1\n---\nport: 2"}}, []string{"--config-file=f"}, `CONFIG_FILE is "f": has several documents`},
 		{".env", world{env: token, files: map[string]string{".env": "A=1\nB='two\nlines'\n# c\nwhat is this\nC=1"}}, nil, ".env has a mistake in line 5; allowed: NAME=value lines and # comments"},
+		{"a proxy that plain http can't take", world{env: token}, []string{"--upstream-proxy=http://u:CANARY@proxy:3128", "--upstream-url=http://127.0.0.1:9000"},
+			`UPSTREAM_PROXY is not shown (UPSTREAM_URL is http://127.0.0.1:9000, plain http, for which no proxy of this kind can be used; socks5:// can); allowed: `},
+		{"a short token", world{env: token}, []string{"--admin-token=CANARY"}, "ADMIN_TOKEN is not shown; allowed: 8 to 256 visible ASCII characters (set on the command line)"},
+		{"a token with a space", world{env: token}, []string{"--admin-token=two words"}, "ADMIN_TOKEN is not shown; allowed: 8 to 256"},
 		{"an empty flag", world{env: token}, []string{"--port", ""}, `PORT is ""; allowed: `},
 	}
 	for _, tt := range tests {
@@ -78,5 +82,17 @@ func TestTypingErrorsInDotEnv(t *testing.T) {
 		if got := strings.Join(mustParse(t, w).Warnings, "\n"); got != want {
 			t.Errorf("%s: %q, want %q", tt.name, got, want)
 		}
+	}
+}
+
+func TestProxiesForPlainHTTP(t *testing.T) {
+	for _, proxy := range []string{"socks5://proxy:1080", "socks5h://proxy:1080"} {
+		s := mustParse(t, world{env: map[string]string{"RIOT_TOKEN": "x"}}, "--upstream-url=http://127.0.0.1:9000", "--upstream-proxy="+proxy).Settings
+		if s.UpstreamProxy == nil || s.UpstreamProxy.String() != proxy {
+			t.Errorf("%s: %v", proxy, s.UpstreamProxy)
+		}
+	}
+	if s := mustParse(t, world{env: map[string]string{"RIOT_TOKEN": "x"}}, "--upstream-proxy=https://proxy:1080").Settings; s.UpstreamProxy == nil {
+		t.Error("refused for https")
 	}
 }

@@ -26,8 +26,9 @@ func (d *draft) finish(in *Invocation, cmd command, env Env, sources []source, r
 		return
 	}
 	d.readKeyFile(env, cmd, sources, r)
-	list := d.keys
+	list, token := d.keys, d.adminToken
 	s.keys = func() []riftrelay.Key { return slices.Clone(list) }
+	s.adminToken = func() string { return token }
 
 	complain := func(name string, err error) {
 		for _, known := range cmd.settings {
@@ -41,6 +42,10 @@ func (d *draft) finish(in *Invocation, cmd command, env Env, sources []source, r
 		complain("ADMIN_ADDR", fmt.Errorf("the relay's own is %s", s.Listen))
 	}
 	d.buildTable(s, env, complain)
+	if s.UpstreamProxy != nil && strings.HasPrefix(s.UpstreamProxy.Scheme, "http") && strings.HasPrefix(s.UpstreamURL, "http://") {
+		// Such a proxy gets the whole URL, and makes the Host header of it: not Riot's.
+		complain("UPSTREAM_PROXY", fmt.Errorf("UPSTREAM_URL is %s, plain http, for which no proxy of this kind can be used; socks5:// can", s.UpstreamURL))
+	}
 	if d.caFile != "" {
 		pem, err := env.ReadFile(d.caFile)
 		if err == nil {

@@ -31,6 +31,27 @@ func keys(to *[]riftrelay.Key) value {
 	}
 }
 
+// adminToken reads a token of which nothing is shown but that there is one.
+func adminToken(to *string) value {
+	const least, most = 8, 256
+	return value{
+		allowed: fmt.Sprintf("%d to %d visible ASCII characters", least, most),
+		show: func() string {
+			if *to == "" {
+				return ""
+			}
+			return "(hidden)"
+		},
+		read: func(text string) error {
+			if len(text) < least || len(text) > most || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
+				return errNotAllowed
+			}
+			*to = text
+			return nil
+		},
+	}
+}
+
 // partsError is what is wrong with the parts of a value. Each line follows the name of the setting.
 type partsError []string
 

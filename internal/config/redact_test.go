@@ -10,10 +10,10 @@ import (
 )
 
 func TestKeysAreNeverPrinted(t *testing.T) {
-	w := world{env: map[string]string{"RIOT_TOKEN": "main=" + canary() + "," + canary() + "2", "UPSTREAM_PROXY": "http://user:CANARY@proxy:1"}}
+	w := world{env: map[string]string{"RIOT_TOKEN": "main=" + canary() + "," + canary() + "2", "UPSTREAM_PROXY": "http://user:CANARY@proxy:1", "ADMIN_TOKEN": "CANARY-token"}}
 	in := mustParse(t, w, "validate")
 	s := in.Settings
-	if len(s.Keys()) != 2 || s.Keys()[0].Value != canary() || s.UpstreamProxy == nil {
+	if s.AdminToken() != "CANARY-token" || len(s.Keys()) != 2 || s.Keys()[0].Value != canary() || s.UpstreamProxy == nil {
 		t.Fatal("the keys were not read, so the test shows nothing")
 	}
 	holder := struct {

@@ -58,8 +58,17 @@ type Settings struct {
 
 	// keys is a func because package fmt can't look into one: where it prints a Settings in an unexported field of
 	// another struct, it goes past String and GoString.
-	keys   func() []riftrelay.Key
-	reload func() ([]riftrelay.Key, error)
+	keys       func() []riftrelay.Key
+	reload     func() ([]riftrelay.Key, error)
+	adminToken func() string // as keys
+}
+
+// AdminToken is what changes through the admin API need; "" = none is set.
+func (s Settings) AdminToken() string {
+	if s.adminToken == nil {
+		return ""
+	}
+	return s.adminToken()
 }
 
 // Keys are the keys of RIOT_TOKEN or RIOT_TOKEN_FILE, at least one for Serve and Validate. Every one has a name.
