@@ -35,12 +35,13 @@ var (
 	descDepth    = desc("queue_depth", "Calls that wait. Bucket is host:method.", "bucket", "priority")
 	descMargin   = desc("margin_seconds", "Variation of the delay to Riot that is allowed for.")
 	descCooling  = desc("cooldowns", "Scopes that are stopped after a 429.", "scope")
-	descKey      = desc("key_state", "1 for the state that the key is in.", "key", "state")
+	descKey      = desc("key_state", "1 for the state that the key is in: usable, suspect (Riot doesn't know it) or disabled.", "key", "state")
+	descBreaker  = desc("breaker_level", "How often the limits of a scope are halved, after more violations than are tolerated; none while none is. Method is empty for the application's scope.", "key", "host", "method")
 )
 
 // Describe is part of prometheus.Collector.
 func (c *collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descLimit, descUsed, descOthers, descInFlight, descReset, descDepth, descMargin, descCooling, descKey} {
+	for _, d := range []*prometheus.Desc{descLimit, descUsed, descOthers, descInFlight, descReset, descDepth, descMargin, descCooling, descKey, descBreaker} {
 		to <- d
 	}
 }
@@ -53,8 +54,9 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	}
 	gauge(descMargin, s.Margin.Seconds())
 	for _, k := range s.Keys {
-		gauge(descKey, one(k.Usable), k.Name, "usable")
-		gauge(descKey, one(!k.Usable), k.Name, "unusable")
+		for _, state := range keyStates {
+			gauge(descKey, one(k.State == state), k.Name, string(state))
+		}
 	}
 	cooling := map[string]int{scopeApplication: 0, scopeMethod: 0}
 	for _, scope := range s.Scopes {
@@ -69,6 +71,9 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 		// make up any number of them.
 		if c.metrics.host(scope.Host) == other {
 			continue
+		}
+		if scope.Halved > 0 {
+			gauge(descBreaker, float64(scope.Halved), scope.Key, scope.Host, scope.Method)
 		}
 		for _, w := range scope.Windows {
 			labels := []string{scope.Key, scope.Host, scope.Method, kind, strconv.FormatFloat(w.Window.Seconds(), 'f', -1, 64)}
@@ -94,6 +99,8 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 		gauge(descDepth, float64(n), l.bucket, l.priority.String())
 	}
 }
+
+var keyStates = [...]riftrelay.KeyCondition{riftrelay.KeyUsable, riftrelay.KeySuspect, riftrelay.KeyDisabled}
 
 const (
 	scopeApplication = "application"

@@ -42,7 +42,8 @@ type Metrics struct {
 	calls    calls
 	admitted admissions
 	upstream answers
-	reloads  *prometheus.CounterVec
+	reloads  tries
+	writes   tries
 }
 
 // New makes a Metrics with everything at zero.
@@ -65,23 +66,32 @@ func New(o Options) *Metrics {
 	m.calls = newCalls(m.registry)
 	m.admitted = newAdmissions(m.registry)
 	m.upstream = newAnswers(m.registry)
-	m.reloads = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Namespace: namespace, Name: "config_reloads_total", Help: "Times that the keys were read again: success, or failure, which changes nothing.",
-	}, []string{"result"})
-	m.registry.MustRegister(m.reloads)
-	m.reloads.WithLabelValues("success")
-	m.reloads.WithLabelValues("failure")
+	m.reloads = newTries(m.registry, "config_reloads_total", "Times that the keys were read again: success, or failure, which changes nothing.")
+	m.writes = newTries(m.registry, "state_writes_total", "Times that STATE_FILE was written: success, or failure, after which a restart knows less.")
 	return m
 }
 
-// Reloaded counts a reading of the keys while the relay serves.
-func (m *Metrics) Reloaded(ok bool) {
-	result := "failure"
-	if ok {
-		result = "success"
-	}
-	m.reloads.WithLabelValues(result).Inc()
+// tries counts what succeeds or fails.
+type tries struct{ success, failure prometheus.Counter }
+
+func newTries(r prometheus.Registerer, name, help string) tries {
+	v := registerer{r}.counter(name, help, "result")
+	return tries{v.WithLabelValues("success"), v.WithLabelValues("failure")}
 }
+
+func (t tries) ended(ok bool) {
+	if ok {
+		t.success.Inc()
+	} else {
+		t.failure.Inc()
+	}
+}
+
+// Reloaded counts a reading of the keys while the relay serves.
+func (m *Metrics) Reloaded(ok bool) { m.reloads.ended(ok) }
+
+// StateWritten counts a writing of STATE_FILE.
+func (m *Metrics) StateWritten(ok bool) { m.writes.ended(ok) }
 
 // Registry is where further parts register what they count.
 func (m *Metrics) Registry() prometheus.Registerer { return m.registry }

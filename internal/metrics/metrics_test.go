@@ -135,14 +135,14 @@ func TestAnswers(t *testing.T) {
 func snapshot() riftrelay.Snapshot {
 	return riftrelay.Snapshot{
 		Margin: 150 * time.Millisecond,
-		Keys:   []riftrelay.KeyState{{Name: "a", Usable: true}, {Name: "b"}},
+		Keys:   []riftrelay.KeyState{{Name: "a", Usable: true, State: riftrelay.KeyUsable}, {Name: "b", State: riftrelay.KeySuspect}, {Name: "c", State: riftrelay.KeyDisabled}},
 		Scopes: []riftrelay.ScopeState{
 			{Key: "a", Host: "euw1", Cooldown: time.Second, Windows: []riftrelay.WindowState{
 				{Limit: 20, Window: time.Second, Used: 7, Others: 2, InFlight: 3, ResetIn: 900 * time.Millisecond},
 				{Limit: 100, Window: 2 * time.Minute, Used: 50},
 			}},
-			{Key: "a", Host: "euw1", Method: "/lol/x", Windows: []riftrelay.WindowState{{Limit: 5, Window: 10 * time.Second}}},
-			{Key: "a", Host: "xx1", Windows: []riftrelay.WindowState{{Limit: 1, Window: time.Second}}},
+			{Key: "a", Host: "euw1", Method: "/lol/x", Halved: 2, Windows: []riftrelay.WindowState{{Limit: 5, Window: 10 * time.Second}}},
+			{Key: "a", Host: "xx1", Halved: 1, Windows: []riftrelay.WindowState{{Limit: 1, Window: time.Second}}},
 		},
 		Queues: []riftrelay.QueueState{
 			{Host: "euw1", Method: "PUT /lol/x", Priority: riftrelay.High, Depth: 4},
@@ -158,9 +158,13 @@ func TestCollector(t *testing.T) {
 	expect(t, m,
 		`riftrelay_margin_seconds 0.15`,
 		`riftrelay_key_state{key="a",state="usable"} 1`,
-		`riftrelay_key_state{key="a",state="unusable"} 0`,
+		`riftrelay_key_state{key="a",state="suspect"} 0`,
+		`riftrelay_key_state{key="a",state="disabled"} 0`,
 		`riftrelay_key_state{key="b",state="usable"} 0`,
-		`riftrelay_key_state{key="b",state="unusable"} 1`,
+		`riftrelay_key_state{key="b",state="suspect"} 1`,
+		`riftrelay_key_state{key="c",state="suspect"} 0`,
+		`riftrelay_key_state{key="c",state="disabled"} 1`,
+		`riftrelay_breaker_level{host="euw1",key="a",method="/lol/x"} 2`,
 		`riftrelay_cooldowns{scope="application"} 1`,
 		`riftrelay_cooldowns{scope="method"} 0`,
 		`riftrelay_limit{host="euw1",key="a",method="",scope="application",window="1"} 20`,
@@ -176,9 +180,27 @@ func TestCollector(t *testing.T) {
 	if scrapes != 1 {
 		t.Errorf("%d snapshots for one scrape, want 1", scrapes)
 	}
-	if all := strings.Join(scrape(t, m), "\n"); strings.Contains(all, "xx1") {
+	all := strings.Join(scrape(t, m), "\n")
+	if strings.Contains(all, "xx1") {
 		t.Errorf("an unlisted host is a label:\n%s", all)
 	}
+	if n := strings.Count(all, "riftrelay_breaker_level{"); n != 1 {
+		t.Errorf("%d breakers, want the one that is tripped", n)
+	}
+}
+
+func TestTries(t *testing.T) {
+	m := newMetrics()
+	m.Reloaded(true)
+	m.StateWritten(true)
+	m.StateWritten(true)
+	m.StateWritten(false)
+	expect(t, m,
+		`riftrelay_config_reloads_total{result="success"} 1`,
+		`riftrelay_config_reloads_total{result="failure"} 0`,
+		`riftrelay_state_writes_total{result="success"} 2`,
+		`riftrelay_state_writes_total{result="failure"} 1`,
+	)
 }
 
 func TestProcessAndBuild(t *testing.T) {
