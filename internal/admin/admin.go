@@ -1,10 +1,15 @@
-// Package admin answers operators who ask what the relay is doing and why.
+// Package admin answers operators who ask what the relay is doing and why, and
+// does what they want done about it.
 //
-//	GET /api/v1/state     limits, what is used of them, what waits and for what    state.go
-//	GET /api/v1/estimate  what a call would wait now                               estimate.go
+//	GET  /api/v1/state                limits, what is used of them, what waits and for what    state.go
+//	GET  /api/v1/estimate             what a call would wait now                               estimate.go
+//	POST /api/v1/reload               read the keys again                                      change.go
+//	POST /api/v1/keys/{name}/disable  no calls on a key until it is enabled                    change.go
+//	POST /api/v1/keys/{name}/enable
+//	POST /api/v1/keys/{name}/recheck  try a suspect key with the next call
 //
-// Both read; nothing here changes anything. The command riftrelay status asks
-// the first and prints it (status.go). Lengths of time are numbers of seconds
+// Who may do so is guard.go's business. The command riftrelay status asks for
+// the state and prints it (status.go). Lengths of time are numbers of seconds
 // under names that end in _seconds; null is a time that nobody can tell.
 package admin
 
@@ -17,13 +22,18 @@ import (
 	"riftrelay/route"
 )
 
-// Limiter is what is asked. *riftrelay.Limiter is one.
+// Limiter is what is asked and changed. *riftrelay.Limiter is one.
 type Limiter interface {
 	// Snapshot describes the state at this moment.
 	Snapshot() riftrelay.Snapshot
 	// Estimate predicts the wait of a call that came now; its error is a
 	// *riftrelay.RejectedError.
 	Estimate(route.Route, riftrelay.Options) (time.Duration, error)
+	// DisableKey, EnableKey and RecheckKey have errors that match
+	// riftrelay.ErrUnknownKey.
+	DisableKey(name string) error
+	EnableKey(name string) error
+	RecheckKey(name string) error
 }
 
 // Matcher tells which method a path is. *route.Table is one.
@@ -32,20 +42,50 @@ type Matcher interface {
 	Match(verb, host, escapedPath string) (route.Route, error)
 }
 
-// Paths are what Handler serves.
-var Paths = [...]string{"/api/v1/estimate", "/api/v1/state"}
+// Options are what a Handler works with; all of them are needed.
+type Options struct {
+	Limiter Limiter
+	Matcher Matcher
+	// Reload reads the keys again; its error, without a key in it, means that
+	// they are as they were.
+	Reload func() (Reloaded, error)
+	Guard  Guard
+}
 
-// Handler serves Paths, to GET and HEAD.
-func Handler(l Limiter, m Matcher) http.Handler {
+// Root is below which Handler serves.
+const Root = "/api/v1/"
+
+// Paths are what Handler serves, for people.
+var Paths = [...]string{Root + "estimate", Root + "keys/{name}/{disable,enable,recheck}", Root + "reload", Root + "state"}
+
+// Handler serves what is under Root.
+func Handler(o Options) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /api/v1/state", func(w http.ResponseWriter, _ *http.Request) {
-		write(w, http.StatusOK, stateOf(l.Snapshot()))
+	mux.HandleFunc("GET "+Root+"state", func(w http.ResponseWriter, _ *http.Request) {
+		write(w, http.StatusOK, stateOf(o.Limiter.Snapshot()))
 	})
-	mux.HandleFunc("GET /api/v1/estimate", func(w http.ResponseWriter, r *http.Request) {
-		status, v := estimate(l, m, r.URL.Query())
+	mux.HandleFunc("GET "+Root+"estimate", func(w http.ResponseWriter, r *http.Request) {
+		status, v := estimate(o.Limiter, o.Matcher, r.URL.Query())
 		write(w, status, v)
 	})
-	return mux
+	mux.Handle("POST "+Root+"reload", o.Guard.changes(func(w http.ResponseWriter, _ *http.Request) {
+		status, v := reload(o.Reload)
+		write(w, status, v)
+	}))
+	for action, do := range map[string]func(string) error{
+		"disable": o.Limiter.DisableKey, "enable": o.Limiter.EnableKey, "recheck": o.Limiter.RecheckKey,
+	} {
+		mux.Handle("POST "+Root+"keys/{name}/"+action, o.Guard.changes(func(w http.ResponseWriter, r *http.Request) {
+			status, v := operate(o.Limiter, r.PathValue("name"), do)
+			write(w, status, v)
+		}))
+	}
+	return o.Guard.Local(mux)
+}
+
+// problem is the answer to what can't be answered or done.
+type problem struct {
+	Error string `json:"error"`
 }
 
 func write(w http.ResponseWriter, status int, v any) {
@@ -55,6 +95,7 @@ func write(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json;charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("X-Riftrelay-Source", "relay")
 	w.WriteHeader(status)
 	_, _ = w.Write(append(text, '\n')) // whoever asked may have gone

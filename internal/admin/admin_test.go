@@ -54,6 +54,10 @@ func (f fixed) Estimate(_ route.Route, o riftrelay.Options) (time.Duration, erro
 	return f.wait, f.err
 }
 
+func (fixed) DisableKey(string) error { panic("BUG: not asked for") }
+func (fixed) EnableKey(string) error  { panic("BUG: not asked for") }
+func (fixed) RecheckKey(string) error { panic("BUG: not asked for") }
+
 func (fixed) Snapshot() riftrelay.Snapshot {
 	const matches = "/lol/match/v5/matches/{matchId}"
 	full := riftrelay.WindowState{Limit: 1000, Window: time.Minute, Used: 1000, Others: 20, InFlight: 3, ResetIn: 42 * time.Second}
@@ -62,6 +66,7 @@ func (fixed) Snapshot() riftrelay.Snapshot {
 		Keys: []riftrelay.KeyState{
 			{Name: "main", Usable: true, State: riftrelay.KeyUsable},
 			{Name: "spare", Group: "tournament", State: riftrelay.KeySuspect, NextProbe: 4 * time.Second, Reasons: []string{"401 Unknown apikey 12 s ago"}},
+			{Name: "spare.2", Group: "tournament", State: riftrelay.KeyDisabled, Reasons: []string{"403 on /lol/x 5 min ago", "disabled 3 min ago"}},
 		},
 		Scopes: []riftrelay.ScopeState{
 			{Key: "main", Host: "americas", Known: true, InFlight: 3, Windows: []riftrelay.WindowState{
@@ -69,7 +74,7 @@ func (fixed) Snapshot() riftrelay.Snapshot {
 				{Limit: 100, Window: 2 * time.Minute, Used: 85, InFlight: 3, ResetIn: 100 * time.Second},
 			}},
 			{Key: "main", Host: "americas", Method: matches, Known: true, InFlight: 3, Windows: []riftrelay.WindowState{full}},
-			{Key: "spare", Host: "euw1", Known: true, Windows: []riftrelay.WindowState{{Limit: 20, Window: time.Second}}},
+			{Key: "spare", Host: "euw1", Known: true, Halved: 2, Windows: []riftrelay.WindowState{{Limit: 20, Window: time.Second}}},
 			{Host: "europe", Method: "/riot/account/v1/accounts/me", InFlight: 1, Cooldown: 7500 * time.Millisecond, Cause: limit.Service, Windows: []riftrelay.WindowState{}},
 		},
 		Queues: []riftrelay.QueueState{
@@ -81,10 +86,18 @@ func (fixed) Snapshot() riftrelay.Snapshot {
 	}
 }
 
+// handler serves l on a listener that others than this machine reach.
+func handler(l admin.Limiter) http.Handler {
+	return admin.Handler(admin.Options{
+		Limiter: l, Matcher: route.Default(), Reload: func() (admin.Reloaded, error) { panic("BUG: not asked for") },
+		Guard: admin.Guard{Loopback: func() bool { return false }},
+	})
+}
+
 func ask(t *testing.T, l admin.Limiter, url string) (int, []byte) {
 	t.Helper()
 	w := httptest.NewRecorder()
-	admin.Handler(l, route.Default()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, url, http.NoBody))
+	handler(l).ServeHTTP(w, httptest.NewRequest(http.MethodGet, url, http.NoBody))
 	return w.Code, w.Body.Bytes()
 }
 
@@ -142,18 +155,23 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-func TestOnlyReads(t *testing.T) {
-	for _, path := range admin.Paths {
+// What reads can't be posted to, and what changes can't be got, as a link or an
+// image would.
+func TestVerbs(t *testing.T) {
+	for path, wrong := range map[string]string{
+		"state": http.MethodPost, "estimate": http.MethodPost,
+		"reload": http.MethodGet, "keys/main/disable": http.MethodGet, "keys/main/enable": http.MethodHead, "keys/main/recheck": http.MethodPut,
+	} {
 		w := httptest.NewRecorder()
-		admin.Handler(fixed{}, route.Default()).ServeHTTP(w, httptest.NewRequest(http.MethodPost, path, http.NoBody))
+		handler(fixed{}).ServeHTTP(w, httptest.NewRequest(wrong, admin.Root+path, http.NoBody))
 		if w.Code != http.StatusMethodNotAllowed {
-			t.Errorf("POST %s: %d", path, w.Code)
+			t.Errorf("%s %s: %d", wrong, path, w.Code)
 		}
 	}
 }
 
 func TestAsk(t *testing.T) {
-	s := httptest.NewServer(admin.Handler(fixed{}, route.Default()))
+	s := httptest.NewServer(handler(fixed{}))
 	defer s.Close()
 	for _, url := range []string{s.URL, s.URL + "/", strings.TrimPrefix(s.URL, "http://")} {
 		if raw, err := admin.Ask(t.Context(), url); err != nil || !json.Valid(raw) {

@@ -22,11 +22,6 @@ type Estimate struct {
 	Detail  string `json:"detail,omitempty"`
 }
 
-// problem is the answer to a question that can't be answered.
-type problem struct {
-	Error string `json:"error"`
-}
-
 func estimate(l Limiter, m Matcher, q url.Values) (status int, v any) {
 	bad := func(format string, args ...any) (int, any) {
 		return http.StatusBadRequest, problem{fmt.Sprintf(format, args...)}

@@ -43,7 +43,7 @@ type Key struct {
 	Name      string   `json:"name"`
 	Group     string   `json:"group"` // empty for the default one
 	Usable    bool     `json:"usable"`
-	State     string   `json:"state"`              // usable or suspect
+	State     string   `json:"state"`              // usable, suspect or disabled
 	NextProbe Seconds  `json:"next_probe_seconds"` // of a suspect key; 0 while one is under way
 	Reasons   []string `json:"reasons"`            // what speaks against it, the latest last
 }

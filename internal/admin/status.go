@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"riftrelay"
 )
 
 // Ask gets the state of the relay whose admin listener is at url, e.g.
@@ -39,6 +41,10 @@ func Ask(ctx context.Context, url string) (raw []byte, err error) {
 	raw, err = io.ReadAll(io.LimitReader(resp.Body, most))
 	if err == nil && resp.StatusCode != http.StatusOK {
 		err = errors.New(resp.Status)
+		var why problem
+		if json.Unmarshal(raw, &why) == nil && why.Error != "" {
+			err = fmt.Errorf("%s: %s", resp.Status, why.Error)
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("status: %s: %w; allowed: --addr with the ADMIN_ADDR of a relay that runs", url, err)
@@ -56,6 +62,7 @@ func Print(w io.Writer, raw []byte, color bool) error {
 	p := &printer{color: color}
 	p.head(&s)
 	p.keys(s.Keys)
+	p.breakers(s.Scopes)
 	p.limits(s.Scopes)
 	p.queues(s.Queues)
 	_, err := io.WriteString(w, p.String())
@@ -135,7 +142,11 @@ func (p *printer) keys(keys []Key) {
 
 func (k Key) row() []cell {
 	code, why := "32", strings.Join(k.Reasons, " and ")
-	if !k.Usable {
+	switch riftrelay.KeyCondition(k.State) {
+	case riftrelay.KeyUsable:
+	case riftrelay.KeyDisabled:
+		code = "33"
+	case riftrelay.KeySuspect:
 		code = "31"
 		next := "a probe is under way"
 		if k.NextProbe > 0 {
@@ -144,6 +155,20 @@ func (k Key) row() []cell {
 		why = strings.Trim(why+"; "+next, "; ")
 	}
 	return []cell{{k.Name, ""}, {cmp.Or(k.Group, "-"), ""}, {k.State, code}, {why, ""}}
+}
+
+// breakers lists the scopes that keep to less than Riot allows.
+func (p *printer) breakers(scopes []Scope) {
+	var rows [][]cell
+	for _, s := range scopes {
+		if s.Halved > 0 {
+			uses := fmt.Sprintf("1/%d of its limits", 1<<s.Halved)
+			rows = append(rows, []cell{{cmp.Or(s.Key, "-"), ""}, {s.Host, ""}, {cmp.Or(s.Method, "application"), ""}, {uses, "31"}})
+		}
+	}
+	if len(rows) > 0 {
+		p.table("Tripped breakers, after too many 429s of our own making", []string{"key", "host", "scope", "uses"}, rows)
+	}
 }
 
 // share is how much of its fullest window a scope has used.
