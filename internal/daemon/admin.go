@@ -2,37 +2,68 @@ package daemon
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/pprof"
 	"slices"
 	"strings"
 
+	"riftrelay"
 	"riftrelay/internal/admin"
 	"riftrelay/internal/config"
 )
 
-// newAdmin makes what the admin listener serves. metrics may be nil.
-func newAdmin(s *config.Settings, l admin.Limiter, h *health, metrics http.Handler) http.Handler {
-	mux := http.NewServeMux()
-	paths := []string{"/healthz", "/readyz"}
-	mux.HandleFunc("/healthz", h.alive)
-	mux.HandleFunc("/readyz", h.ready)
-	api := admin.Handler(l, s.Table)
-	for _, path := range admin.Paths {
-		paths = append(paths, path)
-		mux.Handle(path, api)
+// operator does what is wanted of the keys through the admin API, and says so.
+type operator struct {
+	*riftrelay.Limiter
+	health *health
+	log    *slog.Logger
+}
+
+func (o operator) DisableKey(name string) error {
+	return o.did(name, "key disabled: no call goes on it", o.Limiter.DisableKey)
+}
+
+func (o operator) EnableKey(name string) error {
+	return o.did(name, "key enabled", o.Limiter.EnableKey)
+}
+
+func (o operator) RecheckKey(name string) error {
+	return o.did(name, "key to be rechecked: the next call may go on it", o.Limiter.RecheckKey)
+}
+
+func (o operator) did(name, what string, do func(string) error) error {
+	if err := do(name); err != nil {
+		return err
 	}
+	o.health.forget()
+	o.log.Warn(what, "key", name)
+	return nil
+}
+
+// newAdmin makes what the admin listener serves. metrics may be nil.
+func (r *relay) newAdmin(metrics http.Handler) http.Handler {
+	s := r.settings
+	guard := admin.Guard{Token: s.AdminToken(), Loopback: func() bool { return !beyondLoopback(r.admin.listener) }}
+	mux := http.NewServeMux()
+	paths := append([]string{"/healthz", "/readyz"}, admin.Paths[:]...)
+	mux.HandleFunc("/healthz", r.health.alive)
+	mux.HandleFunc("/readyz", r.health.ready)
+	mux.Handle(admin.Root, admin.Handler(admin.Options{
+		Limiter: operator{r.limiter, r.health, r.log}, Matcher: s.Table, Guard: guard,
+		Reload: func() (admin.Reloaded, error) { return r.reload("admin API") },
+	}))
 	if metrics != nil {
 		paths = append(paths, "/metrics")
 		mux.Handle("/metrics", metrics)
 	}
 	if s.EnablePprof {
 		paths = append(paths, "/debug/pprof/")
-		mux.HandleFunc("/debug/pprof/", pprof.Index)
-		mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-		mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-		mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-		mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+		for path, profile := range map[string]http.HandlerFunc{
+			"": pprof.Index, "cmdline": pprof.Cmdline, "profile": pprof.Profile, "symbol": pprof.Symbol, "trace": pprof.Trace,
+		} {
+			mux.Handle("/debug/pprof/"+path, guard.Local(profile)) // a profile of the heap can hold keys
+		}
 	}
 	slices.Sort(paths)
 	index := fmt.Sprintf("RiftRelay %s, for operators\n\n%s\n", config.BuildVersion(), strings.Join(paths, "\n"))

@@ -1,10 +1,12 @@
 package daemon
 
 import (
+	"bytes"
 	"net/http"
 	"strings"
 	"testing"
 
+	"riftrelay/internal/config"
 	"riftrelay/riotsim"
 )
 
@@ -23,5 +25,15 @@ func TestBreakerIsLoud(t *testing.T) {
 	}
 	if a := g.get(g.admin + "/api/v1/state"); !strings.Contains(a.body, `"halved": 1`) && !strings.Contains(a.body, `"halved":1`) {
 		t.Errorf("state: %s", a.body)
+	}
+	if a := g.get(g.admin + "/readyz"); a.status != http.StatusOK || !strings.Contains(a.body, `"warnings":["breaker tripped: euw1:/lol/status/v4/platform-data on key main uses 1/2 of its limits`) {
+		t.Errorf("readyz: %d %s", a.status, a.body)
+	}
+	if a := g.get(g.admin + "/metrics"); !strings.Contains(a.body, `riftrelay_breaker_level{host="euw1",key="main",method="/lol/status/v4/platform-data"} 1`) {
+		t.Error("the metrics don't tell")
+	}
+	var out bytes.Buffer
+	if err := (Process{Stdout: &out}).status(t.Context(), config.StatusOptions{Addr: g.admin}); err != nil || !strings.Contains(out.String(), "1/2 of its limits") {
+		t.Errorf("status: %v\n%s", err, &out)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,31 +19,23 @@ type health struct {
 	draining atomic.Bool
 	state    func() riftrelay.Snapshot
 
-	mu     sync.Mutex
-	at     time.Time // of usable
-	usable bool      // there is a key to send with
-	why    []string  // if not: key by key
+	mu   sync.Mutex
+	at   time.Time // of last
+	last condition
 }
 
-// freshness is for how long an answer about keys holds: a snapshot of many
-// limits is no small thing, and anybody may ask.
+// freshness is for how long an answer about keys and limits holds: a snapshot
+// of many limits is no small thing, and anybody may ask.
 const freshness = time.Second
 
-// hasKey reports whether there is a usable key, and if not, what speaks against
-// each.
-func (h *health) hasKey() (bool, []string) {
+// now gives the condition, not older than freshness.
+func (h *health) now() condition {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if now := time.Now(); now.Sub(h.at) >= freshness {
-		h.usable, h.why, h.at = false, nil, now
-		for _, k := range h.state().Keys {
-			h.usable = h.usable || k.Usable
-			if len(k.Reasons) > 0 {
-				h.why = append(h.why, k.Name+": "+strings.Join(k.Reasons, " and "))
-			}
-		}
+		h.last, h.at = conditionOf(h.state()), now
 	}
-	return h.usable, h.why
+	return h.last
 }
 
 // forget has the keys looked at anew.
@@ -61,7 +52,8 @@ func (h *health) alive(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ready says whether calls are welcome, and if not, why.
+// ready says whether calls are welcome, and if not, why. As long as any key is
+// usable they are: what doesn't concern all calls is a warning.
 func (h *health) ready(w http.ResponseWriter, r *http.Request) {
 	if !readOnly(w, r) {
 		return
@@ -70,17 +62,19 @@ func (h *health) ready(w http.ResponseWriter, r *http.Request) {
 	if h.draining.Load() {
 		reasons = append(reasons, "draining")
 	}
-	if usable, why := h.hasKey(); !usable {
-		reasons = append(append(reasons, "no usable key"), why...)
+	c := h.now()
+	if !c.usable {
+		reasons = append(append(reasons, "no usable key"), c.keys...)
 	}
 	status := http.StatusOK
 	if len(reasons) > 0 {
 		status = http.StatusServiceUnavailable
 	}
 	writeJSON(w, status, struct {
-		Ready   bool     `json:"ready"`
-		Reasons []string `json:"reasons"`
-	}{len(reasons) == 0, reasons})
+		Ready    bool     `json:"ready"`
+		Reasons  []string `json:"reasons"`
+		Warnings []string `json:"warnings,omitempty"`
+	}{len(reasons) == 0, reasons, c.warnings})
 }
 
 func readOnly(w http.ResponseWriter, r *http.Request) bool {

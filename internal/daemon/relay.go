@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"sync"
 	"sync/atomic"
 
 	"riftrelay"
@@ -24,6 +25,7 @@ type relay struct {
 	keeper   *keeper
 	meters   *metrics.Metrics
 	keys     atomic.Pointer[[]riftrelay.Key] // in use, for RIOT_TOKEN_FILE and SIGHUP change them
+	reloads  sync.Mutex                      // one at a time
 	hangup   <-chan os.Signal                // each asks to read the keys again; nil = none comes
 	front    *server
 	admin    *server // nil = none
@@ -54,7 +56,7 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks) (*rela
 		return nil, err
 	}
 	meters.Watch(limiter.Snapshot)
-	keeper := &keeper{file: s.StateFile, limiter: limiter, log: log}
+	keeper := &keeper{file: s.StateFile, limiter: limiter, log: log, written: meters.StateWritten}
 	keeper.load()
 
 	base := riftrelay.NewBase(riftrelay.BaseOptions{Proxy: s.UpstreamProxy, RootCAs: s.UpstreamCAs, DisableHTTP2: !s.UpstreamHTTP2})
@@ -87,7 +89,7 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks) (*rela
 		if s.EnableMetrics {
 			scrape = meters.Handler()
 		}
-		r.admin = newServer("ADMIN_ADDR", s.Admin, newAdmin(s, limiter, health, scrape), log)
+		r.admin = newServer("ADMIN_ADDR", s.Admin, r.newAdmin(scrape), log)
 	}
 	return r, nil
 }

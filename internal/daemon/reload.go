@@ -2,12 +2,15 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"riftrelay/internal/admin"
 )
 
 // settle is how long the token file has to be left alone before it is read:
@@ -42,7 +45,7 @@ func (r *relay) reloading(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-r.hangup:
-			r.reload("SIGHUP")
+			_, _ = r.reload("SIGHUP") // it is logged
 		case e, ok := <-events:
 			if !ok {
 				events = nil
@@ -57,7 +60,7 @@ func (r *relay) reloading(ctx context.Context) {
 			r.log.Warn("watching RIOT_TOKEN_FILE", "error", err.Error())
 			timer.Reset(settle) // events may have been lost
 		case <-timer.C:
-			r.reload("file")
+			_, _ = r.reload("file") // it is logged
 		}
 	}
 }
@@ -73,24 +76,31 @@ func (r *relay) concerns(e fsnotify.Event) bool {
 	return name == filepath.Base(r.settings.KeyFile) || strings.HasPrefix(name, "..")
 }
 
-// reload takes over the keys as they are written now. What is wrong with them
-// is logged, and the old ones stay.
-func (r *relay) reload(why string) {
+// reload takes over the keys as they are written now, and gives what changed.
+// What is wrong with them is logged, and the old ones stay.
+func (r *relay) reload(why string) (admin.Reloaded, error) {
+	r.reloads.Lock()
+	defer r.reloads.Unlock()
 	keys, err := r.settings.ReloadKeys()
-	if err == nil && why == "file" && slices.Equal(keys, *r.keys.Load()) {
-		return // one writing makes several events
+	old := *r.keys.Load()
+	if err == nil && why == "file" && slices.Equal(keys, old) {
+		return admin.Changes(old, keys), nil // one writing makes several events
 	}
 	if err == nil {
 		err = r.limiter.SetKeys(keys)
 	}
 	r.meters.Reloaded(err == nil)
 	if err != nil {
-		r.log.Error("keys are as they were: they can't be read again", "why", why, "error", hideKeys(oneLine(err)))
-		return
+		err = errors.New(hideKeys(oneLine(err)))
+		r.log.Error("keys are as they were: they can't be read again", "why", why, "error", err.Error())
+		return admin.Reloaded{}, err
 	}
 	r.keys.Store(&keys)
 	r.health.forget()
-	r.log.Info("keys read again", "why", why, "keys", len(keys), "names", keyNames(keys))
+	changes := admin.Changes(old, keys)
+	r.log.Info("keys read again", "why", why, "keys", len(keys), "names", keyNames(keys),
+		"added", len(changes.Added), "replaced", len(changes.Replaced), "removed", len(changes.Removed))
+	return changes, nil
 }
 
 func oneLine(err error) string {

@@ -317,7 +317,8 @@ func TestReadyNeedsAKey(t *testing.T) {
 		status   int
 		body     string
 	}{
-		{[]riftrelay.KeyState{{Usable: false}, {Usable: true}}, false, 200, `{"ready":true,"reasons":[]}`},
+		{[]riftrelay.KeyState{{Usable: true}}, false, 200, `{"ready":true,"reasons":[]}`},
+		{[]riftrelay.KeyState{{Name: "a", State: riftrelay.KeySuspect}, {Usable: true}}, false, 200, `{"ready":true,"reasons":[],"warnings":["key a is suspect"]}`},
 		{[]riftrelay.KeyState{{Usable: false}}, false, 503, `{"ready":false,"reasons":["no usable key"]}`},
 		{nil, true, 503, `{"ready":false,"reasons":["draining","no usable key"]}`},
 	} {

@@ -22,7 +22,8 @@ type keeper struct {
 	file    string // "" = nothing is kept
 	limiter *riftrelay.Limiter
 	log     *slog.Logger
-	said    string // the failure to write that was logged last
+	written func(ok bool) // hears of each writing
+	said    string        // the failure to write that was logged last
 }
 
 // load takes over what an earlier process left. A damaged file is set aside.
@@ -65,6 +66,7 @@ func (k *keeper) save() {
 	if err == nil {
 		err = maybe.WriteFile(k.file, b.Bytes(), 0o600)
 	}
+	k.written(err == nil)
 	said := ""
 	if err != nil {
 		said = steady(err)

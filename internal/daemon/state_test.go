@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -92,7 +93,8 @@ func TestStateFileCannotBeWritten(t *testing.T) {
 	defer limiter.Close()
 	dir := filepath.Join(t.TempDir(), "later")
 	log := &buffer{}
-	k := &keeper{file: filepath.Join(dir, "state.json"), limiter: limiter, log: newLogger(log, &config.Settings{LogFormat: "json"}, true)}
+	var written []bool
+	k := &keeper{file: filepath.Join(dir, "state.json"), limiter: limiter, log: newLogger(log, &config.Settings{LogFormat: "json"}, true), written: func(ok bool) { written = append(written, ok) }}
 	k.save()
 	k.save()
 	if n := strings.Count(log.String(), "can't be written"); n != 1 {
@@ -104,6 +106,9 @@ func TestStateFileCannotBeWritten(t *testing.T) {
 	k.save()
 	if !strings.Contains(log.String(), "written again") {
 		t.Errorf("log: %s", log)
+	}
+	if want := []bool{false, false, true}; !slices.Equal(written, want) {
+		t.Errorf("counted %v, want %v", written, want)
 	}
 }
 

@@ -1,0 +1,68 @@
+package daemon
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"riftrelay"
+)
+
+// condition is what of a snapshot concerns the readiness.
+type condition struct {
+	usable   bool     // there is a key to send with
+	keys     []string // what speaks against each key
+	warnings []string // what hurts some calls
+}
+
+// maxWarnings bounds the answer; the first ones tell what is the matter.
+const maxWarnings = 20
+
+func conditionOf(s riftrelay.Snapshot) condition {
+	var c condition
+	groups := map[string]bool{} // which have a usable key
+	var bad []string
+	for _, k := range s.Keys {
+		c.usable = c.usable || k.Usable
+		groups[k.Group] = groups[k.Group] || k.Usable
+		why := k.Name
+		if len(k.Reasons) > 0 {
+			why += ": " + strings.Join(k.Reasons, " and ")
+			c.keys = append(c.keys, why)
+		}
+		if !k.Usable {
+			bad = append(bad, fmt.Sprintf("key %s is %s", k.Name, k.State)+strings.TrimPrefix(why, k.Name))
+		}
+	}
+	if c.usable { // else these are reasons
+		for name, usable := range groups {
+			if !usable && name == "" {
+				c.warnings = append(c.warnings, "no key of the default group is usable")
+			} else if !usable {
+				c.warnings = append(c.warnings, "no key of group "+name+" is usable")
+			}
+		}
+		slices.Sort(c.warnings)
+		c.warnings = append(c.warnings, bad...)
+	}
+	for _, sc := range s.Scopes {
+		if sc.Halved > 0 {
+			c.warnings = append(c.warnings, breakerWarning(sc))
+		}
+	}
+	if n := len(c.warnings) - maxWarnings; n > 0 {
+		c.warnings = append(c.warnings[:maxWarnings:maxWarnings], fmt.Sprintf("and %d more", n))
+	}
+	return c
+}
+
+func breakerWarning(s riftrelay.ScopeState) string {
+	where := s.Host
+	if s.Method != "" {
+		where += ":" + s.Method
+	}
+	if s.Key != "" {
+		where += " on key " + s.Key
+	}
+	return fmt.Sprintf("breaker tripped: %s uses 1/%d of its limits, after too many 429s of our own making", where, 1<<s.Halved)
+}
