@@ -3,10 +3,10 @@ package admit
 import "riftrelay/limit"
 
 // Expel refuses the calls in the queues that have lost their chance: those
-// whose keys have all become suspect, or are no more, and those that can't
-// start in time any more, because of a stop after a 429 or a limit lower than
-// was known. It belongs after whatever may have brought that about: Judge,
-// Answer, Deny and SetKeys.
+// whose keys have all become suspect or disabled, or are no more, and those that
+// can't start in time any more, because of a stop after a 429 or a limit lower
+// than was known. It belongs after whatever may have brought that about: Judge,
+// Answer, Deny, Disable and SetKeys.
 func (m *Machine) Expel(now limit.Instant, refuse func(*Waiter, Refusal)) {
 	if m.expel {
 		m.expel = false
