@@ -31,10 +31,11 @@ type attempt struct {
 
 	mu      sync.Mutex // the hooks run on net/http's goroutines
 	permit  Permit
+	body    *replay
 	traced  bool  // the base calls hooks at all
 	kept    bool  // the connection in use had been used before
 	written bool  // the request was written, or may have been
-	refused error // a further sending was about to leave on the same charge
+	refused error // why nothing more leaves: errSentAgain or errStopped
 }
 
 // send sends the request and gives the answer, its body not yet read.
@@ -134,6 +135,9 @@ func (a *attempt) tell(e AnswerEvent) {
 func (a *attempt) wrote(httptrace.WroteRequestInfo) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.refused != nil {
+		return // it went no further than a buffer
+	}
 	a.written = true
 	a.permit.Sent()
 }
@@ -156,12 +160,22 @@ func (a *attempt) getConn(string) {
 
 var errSentAgain = errors.New("riftrelay: a kept connection was dead, or its server took the call back")
 
-// gotConn is called with the connection to send on. Over HTTP/2 a cancelled
-// request is not written; over HTTP/1 it may be.
+var errStopped = errors.New("riftrelay: a 429 came before the call could be sent")
+
+// gotConn is called with the connection to send on, the last moment before the
+// request is written. If a 429 has stopped the call meanwhile, it doesn't leave,
+// and RoundTrip asks for another admission.
+//
+// Over HTTP/2 a cancelled request is not written; over HTTP/1 it may be.
 func (a *attempt) gotConn(info httptrace.GotConnInfo) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.kept = info.Reused
+	if a.refused == nil && !a.permit.Valid() {
+		a.refused = errStopped
+		a.body.spare()
+		a.cancel(errStopped)
+	}
 	if a.refused != nil && info.Conn != nil && !shared(info.Conn) {
 		info.Conn.Close() // nothing goes out on it
 	}

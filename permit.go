@@ -52,6 +52,32 @@ func (p Permit) Authorize(h http.Header) {
 	}
 }
 
+// Valid reports whether the call may still be sent: it is admitted, not yet
+// ended, and no 429 has stopped its application, method or service since. Ask
+// when all that may take time is done, connecting above all, and only the
+// writing is left. When it is false, Release, which costs nothing, and Acquire
+// again; Transport does so by itself.
+//
+//	for {
+//		permit, err := limiter.Acquire(ctx, r, riftrelay.Options{})
+//		if err != nil {
+//			return err
+//		}
+//		connect() // as long as it takes
+//		if permit.Valid() {
+//			break
+//		}
+//		permit.Release()
+//	}
+func (p Permit) Valid() bool {
+	if p.l == nil {
+		return false
+	}
+	p.l.mu.Lock()
+	defer p.l.mu.Unlock()
+	return p.live() && p.l.machine.Stands(p.l.now(), p.p)
+}
+
 // Sent notes that the request has been written: from now on its charges
 // expire. Without it they do only after Observe.
 func (p Permit) Sent() {

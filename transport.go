@@ -1,9 +1,7 @@
 package riftrelay
 
 import (
-	"bytes"
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -105,7 +103,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		report.Waited += time.Since(begin)
 		if err != nil {
 			closeBody(req)
-			if try > 0 && req.Context().Err() == nil {
+			if last.known() && req.Context().Err() == nil {
 				return last.resp, last.err // no time for another try: the caller sees what Riot said
 			}
 			return nil, err
@@ -115,7 +113,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		t.retries.called()
 
 		// 3 forward
-		a := &attempt{t: t, parent: req.Context(), route: r, to: to, permit: permit, began: time.Now()}
+		a := &attempt{t: t, parent: req.Context(), route: r, to: to, permit: permit, body: body, began: time.Now()}
 		out, err := outgoing(req, r, to, path, permit, body)
 		var resp *http.Response
 		if err == nil {
@@ -133,6 +131,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		case limited:
 			refusals++
 			again = refusals <= maxRefusals && body.again()
+		case errors.Is(err, errStopped):
+			again = body.again()
 		case errors.Is(err, errSentAgain):
 			rest = resends // the first goes at once, as net/http's would
 			resends++
@@ -153,7 +153,9 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if !again {
 			return resp, err
 		}
-		last = outcomeOfTry{resp, err}
+		if !errors.Is(err, errStopped) {
+			last = outcomeOfTry{resp, err}
+		}
 	}
 }
 
@@ -162,6 +164,8 @@ type outcomeOfTry struct {
 	resp *http.Response
 	err  error
 }
+
+func (o outcomeOfTry) known() bool { return o.resp != nil || o.err != nil }
 
 // repeatable reports whether Riot may be sent the request twice: POST and PUT
 // make tournament codes, which must not double (R21).
@@ -234,50 +238,6 @@ func (t *Transport) sign(resp *http.Response, permit Permit) {
 }
 
 var sourceRiot = []string{"riot"}
-
-// replay is the body of a request that can be sent again.
-type replay struct {
-	data   []byte
-	stream io.ReadCloser // instead: too large to keep, sent once
-	fresh  func() (io.ReadCloser, error)
-	used   bool // the stream has been
-}
-
-// replayable reads a small body into memory. Nil is no body.
-func (t *Transport) replayable(req *http.Request) (*replay, error) {
-	most := t.ReplayLimit
-	if most == 0 {
-		most = maxReplay
-	}
-	switch {
-	case req.Body == nil || req.Body == http.NoBody:
-		return nil, nil
-	case req.ContentLength <= 0 || req.ContentLength > most: // 0 with a body means unknown
-		return &replay{stream: req.Body, fresh: req.GetBody}, nil
-	}
-	data := make([]byte, req.ContentLength)
-	_, err := io.ReadFull(req.Body, data)
-	req.Body.Close()
-	if err != nil {
-		return nil, err
-	}
-	return &replay{data: data}, nil
-}
-
-// again reports whether the body can be sent once more.
-func (b *replay) again() bool { return b == nil || b.stream == nil || b.fresh != nil }
-
-// reader gives the body, from its beginning.
-func (b *replay) reader() (io.ReadCloser, error) {
-	switch {
-	case b.stream == nil:
-		return io.NopCloser(bytes.NewReader(b.data)), nil
-	case b.used:
-		return b.fresh()
-	}
-	b.used = true
-	return b.stream, nil
-}
 
 func closeBody(req *http.Request) {
 	if req.Body != nil {

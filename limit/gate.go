@@ -74,7 +74,7 @@ func (g *Gate) Opens(now Instant) Instant { return max(now, g.until) }
 // stoppedSince reports whether a call that passed at t would not have, had it
 // come now: there was a 429 since, and no success that ends its stop.
 func (g *Gate) stoppedSince(t, now Instant) bool {
-	return g.until > now || g.strikes > 0 && g.since > t
+	return g.until > now || g.strikes > 0 && g.since >= t
 }
 
 // passed notes the success of a call sent at sentAt. Only one that was sent

@@ -97,7 +97,7 @@ func (t *Transport) connect(ctx context.Context, trace *httptrace.ClientTrace, a
 	if trace.GotConn != nil {
 		trace.GotConn(httptrace.GotConnInfo{Reused: wait == 0})
 	}
-	return nil
+	return context.Cause(ctx) // what is cancelled there is not written
 }
 
 func wrote(trace *httptrace.ClientTrace, err error) {
