@@ -41,18 +41,21 @@ func (l *Limiter) deadline(ctx context.Context, o *Options) (at time.Time) {
 	return at
 }
 
-// acquire is Acquire with the deadline of all tries, and front for a call that
-// comes back after a 429.
-func (l *Limiter) acquire(ctx context.Context, r route.Route, o *Options, deadline time.Time, front bool) (Permit, error) {
+// acquire is Acquire with the deadline of all tries, of which this is the n-th,
+// from 1. Later ones go before those who wait.
+func (l *Limiter) acquire(ctx context.Context, r route.Route, o *Options, deadline time.Time, try int) (Permit, error) {
+	e := AdmissionEvent{Route: r, Priority: o.Priority, Try: try}
 	if err := ctx.Err(); err != nil {
-		l.tell(AdmissionEvent{Route: r, Priority: o.Priority, Gone: true})
+		e.Gone = true
+		l.tell(ctx, e)
 		return Permit{}, err
 	}
 	l.mu.Lock()
-	req, err := l.request(r, o, deadline, front)
+	req, err := l.request(r, o, deadline, try > 1)
 	if err != nil {
 		l.mu.Unlock()
-		l.tell(AdmissionEvent{Route: r, Priority: o.Priority, Reason: err.Reason})
+		e.Reason = err.Reason
+		l.tell(ctx, e)
 		return Permit{}, err
 	}
 	now := l.now()
@@ -65,15 +68,16 @@ func (l *Limiter) acquire(ctx context.Context, r route.Route, o *Options, deadli
 	if p != nil || refusal.Reason != admit.None {
 		l.giveBack(w)
 		permit := l.permit(p)
-		l.mu.Unlock()
+		l.unlock()
 		if p == nil {
-			return Permit{}, l.reject(r, o, refusal, now, 0, nil)
+			return Permit{}, l.reject(ctx, e, o, refusal, now, nil)
 		}
-		l.tell(AdmissionEvent{Route: r, Priority: o.Priority, Key: permit.Key()})
+		e.Key = permit.Key()
+		l.tell(ctx, e)
 		return permit, nil
 	}
-	l.mu.Unlock()
-	return l.wait(ctx, w, r, o, req, now)
+	l.unlock()
+	return l.wait(ctx, w, e, o, req, now)
 }
 
 // afterPoll looks what became of a waiter that was enqueued just now. A call
@@ -93,8 +97,8 @@ func (l *Limiter) afterPoll(now limit.Instant, w *waiter, req admit.Request) (*a
 	return nil, refusal
 }
 
-// wait is the part of acquire that waits.
-func (l *Limiter) wait(ctx context.Context, w *waiter, r route.Route, o *Options, req admit.Request, since limit.Instant) (Permit, error) {
+// wait is the part of acquire that waits; e is what there is to tell of it.
+func (l *Limiter) wait(ctx context.Context, w *waiter, e AdmissionEvent, o *Options, req admit.Request, since limit.Instant) (Permit, error) {
 	var out outcome
 	decided := false
 	select {
@@ -121,20 +125,22 @@ func (l *Limiter) wait(ctx context.Context, w *waiter, r route.Route, o *Options
 	}
 	l.giveBack(w)
 	permit := l.permit(out.permit)
-	l.mu.Unlock()
+	l.unlock()
 
-	waited := now.Sub(since)
+	e.Waited = now.Sub(since)
 	switch err := ctx.Err(); {
 	case permit.p != nil:
-		l.tell(AdmissionEvent{Route: r, Priority: o.Priority, Key: permit.Key(), Waited: waited})
+		e.Key = permit.Key()
+		l.tell(ctx, e)
 		return permit, nil
 	case gone && !errors.Is(err, context.DeadlineExceeded):
-		l.tell(AdmissionEvent{Route: r, Priority: o.Priority, Waited: waited, Gone: true})
+		e.Gone = true
+		l.tell(ctx, e)
 		return Permit{}, err
 	case gone:
 		out.refusal.Reason = timedOut
 	}
-	return Permit{}, l.reject(r, o, out.refusal, now, waited, ctx.Err())
+	return Permit{}, l.reject(ctx, e, o, out.refusal, now, ctx.Err())
 }
 
 // expiry gives a channel that delivers at the deadline; nil without one.

@@ -23,6 +23,8 @@ type attempt struct {
 	parent context.Context
 	route  route.Route
 	to     target
+	permit Permit
+	try    int // of the call, from 1
 	began  time.Time
 	took   time.Duration // until the head of the answer, or the failure
 
@@ -30,7 +32,6 @@ type attempt struct {
 	idle   *time.Timer // cancels with ErrUpstreamTimeout; nil without a bound
 
 	mu      sync.Mutex // the hooks run on net/http's goroutines
-	permit  Permit
 	body    *replay
 	traced  bool  // the base calls hooks at all
 	kept    bool  // the connection in use had been used before
@@ -91,14 +92,12 @@ func (a *attempt) why(ctx context.Context, err error) error {
 
 // observe learns from the head of the answer, or settles a try without one.
 func (a *attempt) observe(resp *http.Response, err error) learned {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	a.took = time.Since(a.began)
 	if err == nil {
 		a.to.heard.Store(a.began.Add(a.took).UnixNano())
 		return a.permit.observe(resp.StatusCode, resp.Header)
 	}
-	if a.sentLocked() {
+	if a.sent() {
 		a.permit.Sent()
 	}
 	a.permit.Release()
@@ -109,37 +108,31 @@ func (a *attempt) observe(resp *http.Response, err error) learned {
 func (a *attempt) sent() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.sentLocked()
+	return a.written || !a.traced && a.cancel != nil
 }
-
-func (a *attempt) sentLocked() bool { return a.written || !a.traced && a.cancel != nil }
 
 // done tells the hooks how the try ended.
 func (a *attempt) done(resp *http.Response, err error, lesson limit.Lesson, again bool) {
-	e := AnswerEvent{Key: a.permit.Key(), Kind: lesson.Kind, Own: lesson.Kind.Own(), Tripped: lesson.Tripped, Err: err, Retry: again}
+	e := AnswerEvent{
+		Route: a.route, Key: a.permit.Key(), Try: a.try, Kind: lesson.Kind, Own: lesson.Kind.Own(), Duration: a.took, Err: err, Retry: again,
+	}
 	if resp != nil {
 		e.Status = resp.StatusCode
 	}
-	a.tell(e)
-}
-
-func (a *attempt) tell(e AnswerEvent) {
-	if hooks := a.t.Limiter.cfg.Hooks; hooks != nil {
-		e.Route, e.Duration = a.route, a.took
-		hooks.Answer(e)
-	}
+	a.t.Limiter.tellAnswer(a.parent, e)
 }
 
 // wrote is called when the request has been written, or has failed to be: part
 // of it may have arrived then.
 func (a *attempt) wrote(httptrace.WroteRequestInfo) {
 	a.mu.Lock()
-	defer a.mu.Unlock()
 	if a.refused != nil {
+		a.mu.Unlock()
 		return // it went no further than a buffer
 	}
 	a.written = true
-	a.permit.Sent()
+	a.mu.Unlock()
+	a.permit.Sent() // without the lock, for hooks may hear of it
 }
 
 // getConn is called before each sending. net/http sends a request again,

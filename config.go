@@ -70,8 +70,8 @@ type Config struct {
 	// own. 0 means 5 minutes; negative means no bound.
 	AdmissionTimeout time.Duration
 
-	// Hooks are told of every admission and every answer. Nil means nobody
-	// listens.
+	// Hooks are told of every admission, every answer and every change of
+	// limits and keys. Nil means nobody listens.
 	Hooks Hooks
 }
 

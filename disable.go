@@ -36,7 +36,7 @@ func (l *Limiter) RecheckKey(name string) error {
 
 func (l *Limiter) operate(name string, do func(now limit.Instant, id int)) error {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
 	places := l.keys.Load().places
 	for _, h := range places {
 		if h.Name == name {

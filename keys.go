@@ -51,8 +51,10 @@ func (l *Limiter) SetKeys(keys []Key) error {
 		return err
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
 	now := l.now()
+	l.poll(now)
+	l.gather() // by the names that the keys have had
 	if err := l.setKeys(now, keys); err != nil {
 		return err
 	}

@@ -32,6 +32,10 @@ type Limiter struct {
 	held    []*held // by the machine's id; also of keys removed, until the id serves another
 	ids     []int   // of the keys in use, by place
 	groups  []int   // of the keys in use, by place
+	news    news
+
+	hookPanics atomic.Int64
+	hookPanic  atomic.Pointer[string] // the latest
 
 	grantedFunc  func(*admit.Waiter, *admit.Permit) // l.granted, bound once
 	expelledFunc func(*admit.Waiter, admit.Refusal) // l.expelled
@@ -63,6 +67,7 @@ func New(cfg Config) (*Limiter, error) {
 		QueueCapacity: max(0, cfg.QueueCapacity),
 		QueueTotal:    max(0, cfg.QueueTotal),
 		Start:         limit.Instant(cfg.Margin),
+		Watch:         cfg.Hooks != nil,
 	})
 	l.grantedFunc, l.expelledFunc = l.granted, l.expelled
 	l.ids17 = newIDMemory()
@@ -84,7 +89,7 @@ func (l *Limiter) now() limit.Instant { return limit.Instant(time.Since(l.epoch)
 // The error is a *RejectedError, or that of ctx when it was cancelled. What
 // can't be served before its deadline is rejected at once.
 func (l *Limiter) Acquire(ctx context.Context, r route.Route, o Options) (Permit, error) {
-	return l.acquire(ctx, r, &o, l.deadline(ctx, &o), false)
+	return l.acquire(ctx, r, &o, l.deadline(ctx, &o), 1)
 }
 
 // TryAcquire is Acquire that doesn't wait.
@@ -114,7 +119,7 @@ func (l *Limiter) poll(now limit.Instant) {
 
 func (l *Limiter) fire() {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
 	l.armed = limit.Never
 	l.poll(l.now())
 }
@@ -143,7 +148,7 @@ func (l *Limiter) SetPacing(b float64) error {
 		return fmt.Errorf("riftrelay: pacing is %v; allowed: 0 (spread) to 1 (burst)", b)
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
 	now := l.now()
 	l.machine.SetBurst(now, b)
 	l.poll(now)
@@ -154,7 +159,7 @@ func (l *Limiter) SetPacing(b float64) error {
 // within grace still do; the others are rejected at once.
 func (l *Limiter) Drain(grace time.Duration) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
 	now := l.now()
 	l.drain(now, now.Add(grace))
 	l.poll(now)
@@ -170,7 +175,7 @@ func (l *Limiter) drain(now, until limit.Instant) {
 // valid. Closing twice does no harm.
 func (l *Limiter) Close() error {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
 	l.drain(l.now(), -limit.Never)
 	l.closed = true
 	if l.timer != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"riftrelay/limit"
 	"riftrelay/route"
 )
 
@@ -81,36 +80,3 @@ func optionsFrom(ctx context.Context) *Options {
 
 // defaultOptions is never written to.
 var defaultOptions Options
-
-// Hooks hear of what the limiter does, e.g. for metrics. They are called
-// without any lock held, from the goroutine of the call concerned, and should
-// return quickly.
-type Hooks interface {
-	// Admission is called once for every try to be admitted.
-	Admission(AdmissionEvent)
-	// Answer is called once for every call that was admitted, by Transport.
-	Answer(AnswerEvent)
-}
-
-// AdmissionEvent is the end of one wait for admission.
-type AdmissionEvent struct {
-	Route    route.Route
-	Priority Priority
-	Key      string        // name; empty when rejected or without a key (RSO)
-	Waited   time.Duration // 0 when admitted at once
-	Reason   Reason        // empty when admitted
-	Gone     bool          // the caller's context ended: neither admitted nor rejected
-}
-
-// AnswerEvent is the end of one try at Riot.
-type AnswerEvent struct {
-	Route    route.Route
-	Key      string        // name; empty without a key (RSO)
-	Status   int           // 0 when there was no answer
-	Kind     limit.Kind    // of a 429
-	Own      bool          // the 429 is our violation, not Riot's own trouble
-	Tripped  bool          // it was one too many, see Config.ViolationLimit: the scope has halved its limits
-	Duration time.Duration // from admission to the head of the answer, or to the failure
-	Err      error         // why there was no answer
-	Retry    bool          // another try follows
-}

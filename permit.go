@@ -85,7 +85,7 @@ func (p Permit) Sent() {
 		return
 	}
 	p.l.mu.Lock()
-	defer p.l.mu.Unlock()
+	defer p.l.unlock()
 	if p.live() {
 		now := p.l.now()
 		p.l.machine.Sent(now, p.p)
@@ -120,7 +120,7 @@ func (p Permit) observe(status int, h http.Header) learned {
 		a.Wall, a.Random = time.Now(), rand.Float64()
 	}
 	p.l.mu.Lock()
-	defer p.l.mu.Unlock()
+	defer p.l.unlock()
 	if !p.live() {
 		return learned{}
 	}
@@ -150,7 +150,7 @@ func (p Permit) Release() {
 		return
 	}
 	p.l.mu.Lock()
-	defer p.l.mu.Unlock()
+	defer p.l.unlock()
 	if p.live() {
 		p.p.Gen++
 		now := p.l.now()
@@ -164,7 +164,7 @@ func (p Permit) Release() {
 func (p Permit) deny(r route.Route, status int) (elsewhere *held) {
 	l := p.l
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
 	now := l.now()
 	l.machine.Deny(now, p.key.id, admit.Denial{At: now, Status: status, Method: r.Method.String()})
 	place := l.machine.Elsewhere(now, p.key.id, r.Host, r.Method.String())

@@ -1,6 +1,7 @@
 package riftrelay
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -72,21 +73,15 @@ func keyRange(n int) string {
 	return fmt.Sprintf("0 to %d", n-1)
 }
 
-// tell passes an event on to the hooks, outside the lock.
-func (l *Limiter) tell(e AdmissionEvent) {
-	if l.cfg.Hooks != nil {
-		l.cfg.Hooks.Admission(e)
-	}
-}
-
 // timedOut is, beside those of admit, the reason of a call that waited too
 // long.
 const timedOut admit.Reason = 255
 
 // reject makes the error of a call that was not admitted, and tells of it.
-func (l *Limiter) reject(r route.Route, o *Options, why admit.Refusal, now limit.Instant, waited time.Duration, cause error) *RejectedError {
-	err := l.rejectedError(r, o, why, now, cause)
-	l.tell(AdmissionEvent{Route: r, Priority: o.Priority, Reason: err.Reason, Waited: waited})
+func (l *Limiter) reject(ctx context.Context, e AdmissionEvent, o *Options, why admit.Refusal, now limit.Instant, cause error) *RejectedError {
+	err := l.rejectedError(e.Route, o, why, now, cause)
+	e.Reason = err.Reason
+	l.tell(ctx, e)
 	return err
 }
 

@@ -18,9 +18,13 @@ type Snapshot struct {
 	Queued   int           // calls waiting, all queues together
 	InFlight int           // calls admitted and not yet answered
 	Draining bool          // closed or about to be
-	Keys     []KeyState    // in the order of Config.Keys
-	Scopes   []ScopeState  // sorted by host, method, key; application scopes first
-	Queues   []QueueState  // queues that are in use, sorted by host, method, priority
+
+	HookPanics int    // of Config.Hooks, contained
+	HookPanic  string // the latest of them, as "Change: index out of range"; empty while there was none
+
+	Keys   []KeyState   // in the order of Config.Keys
+	Scopes []ScopeState // sorted by host, method, key; application scopes first
+	Queues []QueueState // queues that are in use, sorted by host, method, priority
 }
 
 // KeyState is one key.
@@ -88,9 +92,13 @@ func (l *Limiter) Snapshot() Snapshot {
 	l.mu.Unlock()
 
 	s := Snapshot{
-		At: at, Margin: m.Margin, Pacing: m.Burst, Queued: m.Queued, InFlight: m.InFlight, Draining: m.Draining,
+		HookPanics: int(l.hookPanics.Load()),
+		At:         at, Margin: m.Margin, Pacing: m.Burst, Queued: m.Queued, InFlight: m.InFlight, Draining: m.Draining,
 		Keys:   keys,
 		Scopes: make([]ScopeState, 0, len(m.Scopes)),
+	}
+	if said := l.hookPanic.Load(); said != nil {
+		s.HookPanic = *said
 	}
 	name := func(id int) string {
 		if id < 0 {

@@ -152,12 +152,13 @@ func TestSecondSendingIsRefused(t *testing.T) {
 // counting is hooks that count.
 type counting struct{ admissions, answers, violations atomic.Int64 }
 
-func (c *counting) Admission(e riftrelay.AdmissionEvent) {
+func (c *counting) Admission(_ context.Context, e riftrelay.AdmissionEvent) {
 	if e.Reason == "" && !e.Gone {
 		c.admissions.Add(1)
 	}
 }
-func (c *counting) Answer(e riftrelay.AnswerEvent) {
+func (c *counting) Change(riftrelay.ChangeEvent) {}
+func (c *counting) Answer(_ context.Context, e riftrelay.AnswerEvent) {
 	c.answers.Add(1)
 	if e.Own {
 		c.violations.Add(1)

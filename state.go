@@ -183,7 +183,7 @@ func (l *Limiter) LoadState(r io.Reader) (Restored, error) {
 	}
 
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
 	places := make(map[string]int, len(l.held))
 	for i, k := range kidsOf(l.held) {
 		places[k] = i

@@ -78,7 +78,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	r, path, err := t.route(req)
 	if err != nil {
 		closeBody(req)
-		t.Limiter.tell(AdmissionEvent{Priority: o.Priority, Reason: ReasonInvalidRoute})
+		t.Limiter.tell(req.Context(), AdmissionEvent{Priority: o.Priority, Reason: ReasonInvalidRoute})
 		return nil, err
 	}
 	report.Route = r
@@ -96,10 +96,10 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	deadline := t.Limiter.deadline(req.Context(), o)
 	to := t.targets.of(r.Host)
 	var last outcomeOfTry
-	for try, refusals, repeats, resends := 0, 0, 0, 0; ; try++ {
+	for try, refusals, repeats, resends := 1, 0, 0, 0; ; try++ {
 		// 2 admit
 		begin := time.Now()
-		permit, err := t.Limiter.acquire(req.Context(), r, o, deadline, try > 0)
+		permit, err := t.Limiter.acquire(req.Context(), r, o, deadline, try)
 		report.Waited += time.Since(begin)
 		if err != nil {
 			closeBody(req)
@@ -108,12 +108,12 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			}
 			return nil, err
 		}
-		report.Tries++
+		report.Tries = try
 		report.Key = permit.Key()
 		t.retries.called()
 
 		// 3 forward
-		a := &attempt{t: t, parent: req.Context(), route: r, to: to, permit: permit, body: body, began: time.Now()}
+		a := &attempt{t: t, parent: req.Context(), route: r, to: to, try: try, permit: permit, body: body, began: time.Now()}
 		out, err := outgoing(req, r, to, path, permit, body)
 		var resp *http.Response
 		if err == nil {

@@ -117,6 +117,7 @@ func (s *story) do(line string) {
 				s.t.Fatalf("%s: can't learn", line)
 			}
 			s.m.Answer(past, p, limit.Answer{Status: 200, AppLimit: a.named["app"], MethodLimit: cmp.Or(a.named["method"], wide)})
+			s.m.Changes() // long ago as well
 		}
 	case "edge": // edge rtt=50ms app=20:1 /x=10:1: calls are answered by themselves
 		e := &edge{rtt: s.duration(a.named["rtt"], "50ms"), app: a.named["app"], methods: a.named}
@@ -182,6 +183,7 @@ func (s *story) do(line string) {
 	default:
 		s.t.Fatalf("no such command: %s", line)
 	}
+	s.changes()
 }
 
 func (s *story) machine(a args) {
@@ -198,7 +200,7 @@ func (s *story) machine(a args) {
 	s.m = New(Config{
 		Keys: s.keys, Burst: burst, Margin: s.duration(a.named["margin"], "150ms"), Assumed: quotas,
 		QueueCapacity: s.number(a.named["capacity"], 2048), QueueTotal: s.number(a.named["total"], 100_000),
-		Start: beginning.Add(s.duration(a.named["start"], "-100h")),
+		Start: beginning.Add(s.duration(a.named["start"], "-100h")), Watch: a.has("watch"), Tolerance: s.number(a.named["tolerance"], 0),
 	})
 	s.waiters, s.permits, s.tally = map[string]*Waiter{}, map[string]*Permit{}, map[string]int{}
 }

@@ -11,6 +11,7 @@ func (m *Machine) Disable(now limit.Instant, id int, since limit.Instant) {
 		return
 	}
 	k.disabled, k.since = true, since
+	m.tell(Change{Kind: KeyDisabled, At: now, Key: id})
 	m.ring.open(id)
 	m.expel = true
 	m.recheck(now) // others may have to do what it was to
@@ -24,6 +25,7 @@ func (m *Machine) Enable(now limit.Instant, id int) {
 		return
 	}
 	k.disabled, k.since = false, 0
+	m.tell(Change{Kind: KeyEnabled, At: now, Key: id})
 	m.ring.open(id)
 	m.recheck(now)
 }

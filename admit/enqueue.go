@@ -115,7 +115,11 @@ func (m *Machine) hopeless(now limit.Instant, l *lane, r Request) Refusal {
 	if r.Front {
 		k = 1
 	}
-	return m.tooLate(now, r.Deadline, m.predict(now, l, k))
+	why := m.tooLate(now, r.Deadline, m.predict(now, l, k))
+	if why.Reason == Deadline {
+		m.reached(now, l, m.policy(l.bucket.host, r.High))
+	}
+	return why
 }
 
 // tooLate refuses a call that would start at start, if that is no use.

@@ -107,6 +107,7 @@ func (m *Machine) deny(now limit.Instant, id int, v Verdict, d Denial) {
 		return
 	}
 	k.suspect, k.probes, k.next = true, 0, now.Add(firstProbe)
+	m.tell(Change{Kind: KeySuspended, At: now, Key: id, Status: d.Status})
 	m.ring.open(id)
 	m.expel = true
 	m.recheck(now) // others may have to do what they were not to
@@ -123,6 +124,7 @@ func (m *Machine) accepted(now limit.Instant, id int, b *bucket) {
 	}
 	if k.suspect {
 		k.suspect, k.probes = false, 0
+		m.tell(Change{Kind: KeyReturned, At: now, Key: id})
 		m.ring.open(id)
 		m.recheck(now)
 	}

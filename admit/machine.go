@@ -24,6 +24,8 @@ type Config struct {
 	// began, so that calls of a dead process that are still under way are
 	// counted before that call's answer.
 	Start limit.Instant
+	// Watch has changes kept for Machine.Changes.
+	Watch bool
 }
 
 // Bounds on what callers can name. Riot has 28 hosts and 82 methods.
@@ -49,6 +51,7 @@ type Machine struct {
 	until    limit.Instant // while draining: nothing starts at or after it
 	swept    limit.Instant
 	shared   map[string]*scopeSet // by what Config.Alias names
+	watch    watch
 
 	// What a scope is that nobody has used yet. Only asked, never charged.
 	unusedApp, unusedMethod *limit.Scope
@@ -70,7 +73,7 @@ func New(cfg Config) *Machine {
 		ids[i] = m.AddKey(0, nil)
 	}
 	m.SetKeys(0, ids, nil)
-	m.expel = false
+	m.expel, m.watch.ends = false, limit.Never
 	return m
 }
 
@@ -139,12 +142,13 @@ func (m *Machine) wake(h *host, at limit.Instant) {
 	}
 }
 
-// NextWake gives when Poll can next let a call go, Never when only an event
-// can bring that about.
-func (m *Machine) NextWake() limit.Instant { return m.wakes.top() }
+// NextWake gives when Poll can next let a call go, or tell that a stop is over;
+// Never when only an event can bring that about.
+func (m *Machine) NextWake() limit.Instant { return min(m.wakes.top(), m.watch.ends) }
 
 // Poll lets every call go that can go at now.
 func (m *Machine) Poll(now limit.Instant, granted func(*Waiter, *Permit)) {
+	m.endStops(now)
 hosts:
 	for m.wakes.top() <= now {
 		h := m.wakes[0].host

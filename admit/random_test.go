@@ -21,6 +21,7 @@ type chaos struct {
 	bursts  []float64
 	asked   int // calls that were neither refused nor cancelled
 	let     int
+	stops   map[string]bool // that were told to begin
 }
 
 // TestRandomOperations checks, after each of many random steps, that the
@@ -32,13 +33,14 @@ func TestRandomOperations(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(seed, 3))
-			c := &chaos{t: t, r: r, waiting: map[*Waiter]bool{}, now: limit.Instant(time.Hour), bursts: []float64{0}}
+			c := &chaos{t: t, r: r, waiting: map[*Waiter]bool{}, now: limit.Instant(time.Hour), bursts: []float64{0}, stops: map[string]bool{}}
 			if seed%4 == 0 {
 				c.bursts = []float64{0, 0.25, 1}
 			}
 			cfg := Config{
 				Keys: 1 + r.IntN(3), Burst: c.bursts[r.IntN(len(c.bursts))], Margin: 150 * time.Millisecond,
 				Assumed: []limit.Quota{{N: 5, W: time.Second}}, QueueCapacity: 20, QueueTotal: 60, Start: c.now.Add(150 * time.Millisecond),
+				Watch: seed%3 > 0,
 			}
 			if seed%2 == 1 {
 				cfg.MinMargin, cfg.MaxMargin = 5*time.Millisecond, 2*time.Second // J is learned
@@ -47,6 +49,7 @@ func TestRandomOperations(t *testing.T) {
 			for range 400 {
 				c.step()
 				c.poll()
+				c.hear()
 			}
 			c.finish()
 		})
@@ -259,5 +262,12 @@ func (c *chaos) finish() {
 			c.now = next
 		}
 		c.poll()
+	}
+	for c.m.NextWake() < limit.Never {
+		c.now = c.m.NextWake()
+		c.poll()
+	}
+	if c.hear(); len(c.stops) > 0 {
+		c.t.Fatalf("nobody told that they are over: %v", c.stops)
 	}
 }

@@ -46,6 +46,7 @@ func (m *Machine) owed(now limit.Instant, h *host) (*Waiter, *Permit) {
 			if s.app > now {
 				break
 			}
+			m.reached(now, l, policy)
 			q.setAside(now, l, s)
 		}
 	}
@@ -65,6 +66,7 @@ func (m *Machine) serve(now limit.Instant, h *host, high bool) (*Waiter, *Permit
 		}
 		s := m.find(now, l, policy)
 		if s.at > now {
+			m.reached(now, l, policy)
 			l.line.setAside(now, l, s)
 			continue
 		}
@@ -106,7 +108,7 @@ func (m *Machine) admit(now limit.Instant, l *lane, key int, policy limit.Policy
 	p.Key, p.bucket, p.index = key, l.bucket, len(m.permits)
 	m.permits = append(m.permits, p)
 	app, method := m.use(l.bucket, key)
-	p.hold.Take(now, policy, &l.bucket.service, app, method)
+	m.take(now, p, policy, app, method)
 	if key >= 0 {
 		k := &m.ring.keys[key]
 		l.bucket.host.pass(k.group, k.index)

@@ -21,7 +21,7 @@ func (m *Machine) Answer(now limit.Instant, p *Permit, a limit.Answer) limit.Les
 	if sent {
 		margin.Answered(now, now.Sub(sentAt))
 	}
-	lesson := limit.Learn(now, a, &p.hold, &p.bucket.service, app, method, margin.J())
+	lesson := m.learn(now, p, a, app, method)
 	if sent && (lesson.Unexplained || lesson.Tripped) {
 		margin.Exceeded(now, now.Sub(sentAt))
 	}

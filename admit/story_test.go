@@ -67,6 +67,7 @@ func (s *story) poll() {
 	}
 	for {
 		s.m.Poll(s.now, func(w *Waiter, p *Permit) { s.granted(w.Data.(string), p) })
+		s.changes()
 		if s.edge == nil || len(s.written) == 0 {
 			s.written = nil
 			return

@@ -40,6 +40,7 @@ type window struct {
 	sentTotal int     // own calls ever sent; see charge.known
 	pace      pace
 	opened    Instant // when the last call with count 1 was counted, at the latest (R10); 0 when not known
+	filled    Instant // from when on it is told again that the window is full: see Scope.Filled
 }
 
 func newWindow(q Quota) *window { return &window{quota: q, span: spanOf(q.W)} }

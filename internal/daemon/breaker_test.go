@@ -20,7 +20,7 @@ func TestBreakerIsLoud(t *testing.T) {
 	if a := g.get(g.front + status); a.err != nil || a.status != 200 {
 		t.Fatal(a)
 	}
-	if log := g.log.String(); !strings.Contains(log, "VIOLATION_LIMIT") || !strings.Contains(log, "euw1:/lol/status/v4/platform-data") {
+	if log := g.log.String(); !strings.Contains(log, "blacklists") || !strings.Contains(log, "/lol/status/v4/platform-data") {
 		t.Errorf("log:\n%s", log)
 	}
 	if a := g.get(g.admin + "/api/v1/state"); !strings.Contains(a.body, `"halved": 1`) && !strings.Contains(a.body, `"halved":1`) {

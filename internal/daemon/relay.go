@@ -47,10 +47,7 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks) (*rela
 	meters := metrics.New(metrics.Options{Version: version, Hosts: s.Table.Hosts()})
 
 	limits := s.Limiter()
-	limits.Hooks = hooks{meters, breakerLog{log}}
-	if also != nil {
-		limits.Hooks = hooks{meters, breakerLog{log}, also}
-	}
+	limits.Hooks = riftrelay.MultiHooks(meters, riftrelay.LogHooks(log), also)
 	limiter, err := riftrelay.New(limits)
 	if err != nil {
 		return nil, err
@@ -92,31 +89,4 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks) (*rela
 		r.admin = newServer("ADMIN_ADDR", s.Admin, r.newAdmin(scrape), log)
 	}
 	return r, nil
-}
-
-// hooks tells several listeners.
-type hooks []riftrelay.Hooks
-
-func (h hooks) Admission(e riftrelay.AdmissionEvent) {
-	for _, one := range h {
-		one.Admission(e)
-	}
-}
-
-func (h hooks) Answer(e riftrelay.AnswerEvent) {
-	for _, one := range h {
-		one.Answer(e)
-	}
-}
-
-// breakerLog says loudly when a scope has halved its limits.
-type breakerLog struct{ log *slog.Logger }
-
-func (breakerLog) Admission(riftrelay.AdmissionEvent) {}
-
-func (b breakerLog) Answer(e riftrelay.AnswerEvent) {
-	if e.Tripped {
-		b.log.Error("more 429s of our own making than VIOLATION_LIMIT within a minute: this limit is used by half now, Riot blacklists keys for such",
-			"key", e.Key, "bucket", e.Route.String(), "type", e.Kind.String())
-	}
 }

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"slices"
 	"strconv"
@@ -68,7 +69,7 @@ func (t *tally) answered(o outcome) {
 }
 
 // Admission hears of a wait.
-func (t *tally) Admission(e riftrelay.AdmissionEvent) {
+func (t *tally) Admission(_ context.Context, e riftrelay.AdmissionEvent) {
 	if e.Reason != "" || e.Gone {
 		return
 	}
@@ -85,7 +86,10 @@ func (t *tally) Admission(e riftrelay.AdmissionEvent) {
 }
 
 // Answer is of no interest: the clients see it too.
-func (t *tally) Answer(riftrelay.AnswerEvent) {}
+func (t *tally) Answer(context.Context, riftrelay.AnswerEvent) {}
+
+// Change is of no interest either: the state is shown.
+func (t *tally) Change(riftrelay.ChangeEvent) {}
 
 // counts copies the counts.
 func (t *tally) counts() counts {

@@ -193,9 +193,9 @@ func TestTallyAddsUp(t *testing.T) {
 	}
 	from := time.Now()
 	for i := range mostRemember + 100 {
-		y.Admission(riftrelay.AdmissionEvent{Waited: time.Duration(i)})
+		y.Admission(t.Context(), riftrelay.AdmissionEvent{Waited: time.Duration(i)})
 	}
-	y.Admission(riftrelay.AdmissionEvent{Reason: riftrelay.ReasonDeadline, Priority: riftrelay.High, Waited: time.Hour})
+	y.Admission(t.Context(), riftrelay.AdmissionEvent{Reason: riftrelay.ReasonDeadline, Priority: riftrelay.High, Waited: time.Hour})
 	if w := y.since(from.Add(-1), riftrelay.Normal); w.N != mostRemember || w.P50 != 100+(mostRemember-1)/2 {
 		t.Errorf("%+v", w)
 	}

@@ -35,13 +35,14 @@ var (
 	descDepth    = desc("queue_depth", "Calls that wait. Bucket is host:method.", "bucket", "priority")
 	descMargin   = desc("margin_seconds", "Variation of the delay to Riot that is allowed for.")
 	descCooling  = desc("cooldowns", "Scopes that are stopped after a 429.", "scope")
+	descPanics   = desc("hook_panics_total", "Panics of what listens to the limiter, metrics and traces, that were contained.")
 	descKey      = desc("key_state", "1 for the state that the key is in: usable, suspect (Riot doesn't know it) or disabled.", "key", "state")
 	descBreaker  = desc("breaker_level", "How often the limits of a scope are halved, after more violations than are tolerated; none while none is. Method is empty for the application's scope.", "key", "host", "method")
 )
 
 // Describe is part of prometheus.Collector.
 func (c *collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descLimit, descUsed, descOthers, descInFlight, descReset, descDepth, descMargin, descCooling, descKey, descBreaker} {
+	for _, d := range []*prometheus.Desc{descLimit, descUsed, descOthers, descInFlight, descReset, descDepth, descMargin, descCooling, descPanics, descKey, descBreaker} {
 		to <- d
 	}
 }
@@ -53,6 +54,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
 	gauge(descMargin, s.Margin.Seconds())
+	to <- prometheus.MustNewConstMetric(descPanics, prometheus.CounterValue, float64(s.HookPanics))
 	for _, k := range s.Keys {
 		for _, state := range keyStates {
 			gauge(descKey, one(k.State == state), k.Name, string(state))

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -9,7 +10,7 @@ import (
 	"riftrelay/limit"
 )
 
-// Metrics hears of every admission and every answer.
+// Metrics hears of every admission, every answer and every change.
 var _ riftrelay.Hooks = (*Metrics)(nil)
 
 // admissions are the ends of waits.
@@ -68,7 +69,7 @@ func (a *admissions) of(reason riftrelay.Reason) prometheus.Counter {
 }
 
 // Admission counts the end of one wait.
-func (m *Metrics) Admission(e riftrelay.AdmissionEvent) {
+func (m *Metrics) Admission(_ context.Context, e riftrelay.AdmissionEvent) {
 	switch {
 	case e.Gone:
 		m.admitted.canceled.Inc()
@@ -151,7 +152,7 @@ func newAnswers(r prometheus.Registerer) answers {
 }
 
 // Answer counts the end of one try at Riot.
-func (m *Metrics) Answer(e riftrelay.AnswerEvent) {
+func (m *Metrics) Answer(_ context.Context, e riftrelay.AnswerEvent) {
 	at := keyedPlace{m.place(e.Route), e.Key}
 	m.upstream.total.of(answerKey{at, e.Status}).Inc()
 	if e.Status != 0 {

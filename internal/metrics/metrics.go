@@ -1,7 +1,7 @@
 // Package metrics turns what the limiter and the proxy tell into Prometheus
 // metrics, prefix riftrelay_, on a registry of its own.
 //
-// Three sources, three files: hooks.go counts admissions and answers
+// Three sources: hooks.go and changes.go count admissions, answers and changes
 // (riftrelay.Hooks), calls.go counts what clients got (the proxy's observer),
 // collector.go reads the limits out of one riftrelay.Snapshot for each scrape.
 //
@@ -42,6 +42,7 @@ type Metrics struct {
 	calls    calls
 	admitted admissions
 	upstream answers
+	changes  *prometheus.CounterVec
 	reloads  tries
 	writes   tries
 }
@@ -66,6 +67,7 @@ func New(o Options) *Metrics {
 	m.calls = newCalls(m.registry)
 	m.admitted = newAdmissions(m.registry)
 	m.upstream = newAnswers(m.registry)
+	m.changes = newChanges(m.registry)
 	m.reloads = newTries(m.registry, "config_reloads_total", "Times that the keys were read again: success, or failure, which changes nothing.")
 	m.writes = newTries(m.registry, "state_writes_total", "Times that STATE_FILE was written: success, or failure, after which a restart knows less.")
 	return m

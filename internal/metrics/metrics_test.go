@@ -84,14 +84,14 @@ func TestCalls(t *testing.T) {
 func TestAdmissions(t *testing.T) {
 	m := newMetrics()
 	r := at(t, "GET", "euw1", "/lol/status/v4/platform-data")
-	m.Admission(riftrelay.AdmissionEvent{Route: r, Key: "k", Priority: riftrelay.High, Waited: 20 * time.Second})
-	m.Admission(riftrelay.AdmissionEvent{Route: r, Key: "k"})
-	m.Admission(riftrelay.AdmissionEvent{Route: r, Gone: true, Waited: time.Hour})
+	m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Key: "k", Priority: riftrelay.High, Waited: 20 * time.Second})
+	m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Key: "k"})
+	m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Gone: true, Waited: time.Hour})
 	for _, reason := range []riftrelay.Reason{
 		riftrelay.ReasonQueueFull, riftrelay.ReasonDeadline, riftrelay.ReasonTimeout, riftrelay.ReasonNoKey, riftrelay.ReasonShuttingDown,
 		riftrelay.ReasonInvalidRoute, riftrelay.ReasonInvalidTokenIndex, riftrelay.ReasonInvalidMaxWait, "tomorrow", "tomorrow",
 	} {
-		m.Admission(riftrelay.AdmissionEvent{Route: r, Reason: reason, Waited: time.Hour})
+		m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Reason: reason, Waited: time.Hour})
 	}
 	expect(t, m,
 		`riftrelay_admission_total{outcome="allowed"} 2`,
@@ -113,11 +113,11 @@ func TestAnswers(t *testing.T) {
 	m := newMetrics()
 	r := at(t, "GET", "kr", "/lol/status/v4/platform-data")
 	kind := limit.Application
-	m.Answer(riftrelay.AnswerEvent{Route: r, Key: "k", Status: 200, Duration: 150 * time.Millisecond})
-	m.Answer(riftrelay.AnswerEvent{Route: r, Key: "k", Status: 429, Kind: kind, Own: true, Retry: true})
-	m.Answer(riftrelay.AnswerEvent{Route: r, Key: "k", Status: 429, Kind: kind})
-	m.Answer(riftrelay.AnswerEvent{Route: r, Key: "k", Status: 503, Retry: true})
-	m.Answer(riftrelay.AnswerEvent{Route: r, Err: errors.New("reset"), Retry: true, Duration: time.Hour})
+	m.Answer(t.Context(), riftrelay.AnswerEvent{Route: r, Key: "k", Status: 200, Duration: 150 * time.Millisecond})
+	m.Answer(t.Context(), riftrelay.AnswerEvent{Route: r, Key: "k", Status: 429, Kind: kind, Own: true, Retry: true})
+	m.Answer(t.Context(), riftrelay.AnswerEvent{Route: r, Key: "k", Status: 429, Kind: kind})
+	m.Answer(t.Context(), riftrelay.AnswerEvent{Route: r, Key: "k", Status: 503, Retry: true})
+	m.Answer(t.Context(), riftrelay.AnswerEvent{Route: r, Err: errors.New("reset"), Retry: true, Duration: time.Hour})
 	const labels = `host="kr",key="k",method="/lol/status/v4/platform-data"`
 	expect(t, m,
 		`riftrelay_upstream_responses_total{code="200",`+labels+`} 1`,
@@ -129,6 +129,20 @@ func TestAnswers(t *testing.T) {
 		`riftrelay_retries_total{cause="429"} 1`,
 		`riftrelay_retries_total{cause="status"} 1`,
 		`riftrelay_retries_total{cause="error"} 1`,
+	)
+}
+
+func TestChanges(t *testing.T) {
+	m := newMetrics()
+	m.Watch(func() riftrelay.Snapshot { return riftrelay.Snapshot{HookPanics: 3} })
+	m.Change(riftrelay.ChangeEvent{Kind: riftrelay.ChangeLimitReached, Key: "k", Host: "kr"})
+	m.Change(riftrelay.ChangeEvent{Kind: riftrelay.ChangeLimitReached})
+	m.Change(riftrelay.ChangeEvent{Kind: riftrelay.ChangeLimitLearned})
+	expect(t, m,
+		`riftrelay_changes_total{kind="limit_reached"} 2`,
+		`riftrelay_changes_total{kind="limit_learned"} 1`,
+		`riftrelay_changes_total{kind="key_suspended"} 0`,
+		`riftrelay_hook_panics_total 3`,
 	)
 }
 
@@ -235,7 +249,8 @@ func exercise(t testing.TB, m *Metrics, host string) {
 	r := at(t, "GET", "euw1", "/lol/status/v4/platform-data")
 	r.Host = host
 	m.Started()
-	m.Admission(riftrelay.AdmissionEvent{Route: r, Key: "a"})
-	m.Answer(riftrelay.AnswerEvent{Route: r, Key: "a", Status: 429, Own: true, Retry: true})
+	m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Key: "a"})
+	m.Answer(t.Context(), riftrelay.AnswerEvent{Route: r, Key: "a", Status: 429, Own: true, Retry: true})
+	m.Change(riftrelay.ChangeEvent{Kind: riftrelay.ChangeCooldownBegan, Key: "a", Host: host})
 	m.Done(r, 200, "riot", time.Millisecond)
 }

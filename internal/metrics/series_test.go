@@ -22,7 +22,7 @@ func TestJunkMakesNoSeries(t *testing.T) {
 	junk := func(from, to int) {
 		for i := from; i < to; i++ {
 			m.Started()
-			m.Admission(riftrelay.AdmissionEvent{Reason: riftrelay.ReasonInvalidRoute})
+			m.Admission(t.Context(), riftrelay.AdmissionEvent{Reason: riftrelay.ReasonInvalidRoute})
 			m.Done(route.Route{}, 404, "relay", 0)
 
 			host := "h" + strings.Map(func(r rune) rune { return r - '0' + 'a' }, fmt.Sprint(i))
@@ -31,8 +31,8 @@ func TestJunkMakesNoSeries(t *testing.T) {
 				t.Fatal(err)
 			}
 			m.Started()
-			m.Admission(riftrelay.AdmissionEvent{Route: r, Key: "a"})
-			m.Answer(riftrelay.AnswerEvent{Route: r, Key: "a", Status: 404})
+			m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Key: "a"})
+			m.Answer(t.Context(), riftrelay.AnswerEvent{Route: r, Key: "a", Status: 404})
 			m.Done(r, 404, "riot", 0)
 		}
 	}
@@ -96,8 +96,8 @@ func BenchmarkCall(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		m.Started()
-		m.Admission(riftrelay.AdmissionEvent{Route: r, Key: "a", Waited: time.Millisecond})
-		m.Answer(riftrelay.AnswerEvent{Route: r, Key: "a", Status: 200, Duration: 50 * time.Millisecond})
+		m.Admission(b.Context(), riftrelay.AdmissionEvent{Route: r, Key: "a", Waited: time.Millisecond})
+		m.Answer(b.Context(), riftrelay.AnswerEvent{Route: r, Key: "a", Status: 200, Duration: 50 * time.Millisecond})
 		m.Done(r, 200, "riot", 51*time.Millisecond)
 	}
 }

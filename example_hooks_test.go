@@ -1,0 +1,81 @@
+package riftrelay_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+
+	"riftrelay"
+)
+
+// Hooks hear of what one asks for; here of limits, as Riot tells them.
+func ExampleHookFuncs() {
+	limiter, err := riftrelay.New(riftrelay.Config{
+		Keys: []riftrelay.Key{{Name: "main", Value: "RGAPI-your-key"}},
+		Hooks: riftrelay.HookFuncs{
+			OnChange: func(e riftrelay.ChangeEvent) {
+				if e.Kind == riftrelay.ChangeLimitLearned {
+					fmt.Println(e.Key, e.Scope, e.Host, e.New, "calls in", e.Window)
+				}
+			},
+			OnAnswer: func(_ context.Context, e riftrelay.AnswerEvent) {
+				fmt.Println(e.Route, e.Status)
+			},
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer limiter.Close()
+	client := &http.Client{Transport: &riftrelay.Transport{Limiter: limiter, Base: riot()}}
+
+	resp, err := client.Get("https://euw1.api.riotgames.com/lol/status/v4/platform-data")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	resp.Body.Close()
+	// Output:
+	// main application euw1 20 calls in 1s
+	// main application euw1 100 calls in 2m0s
+	// main method euw1 20000 calls in 10s
+	// main method euw1 1200000 calls in 10m0s
+	// euw1:/lol/status/v4/platform-data 200
+}
+
+// A log of all that changes, without a line for single calls.
+func ExampleLogHooks() {
+	log := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{} // so that the output is the same each time
+			}
+			return a
+		},
+	}))
+	limiter, err := riftrelay.New(riftrelay.Config{
+		Keys:  []riftrelay.Key{{Name: "main", Value: "RGAPI-your-key"}},
+		Hooks: riftrelay.LogHooks(log),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer limiter.Close()
+	client := &http.Client{Transport: &riftrelay.Transport{Limiter: limiter, Base: riot()}}
+
+	resp, err := client.Get("https://euw1.api.riotgames.com/lol/status/v4/platform-data")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	resp.Body.Close()
+	// Output:
+	// level=INFO msg="limit learned" key=main host=euw1 limit=20:1
+	// level=INFO msg="limit learned" key=main host=euw1 limit=100:120
+	// level=INFO msg="limit learned" key=main host=euw1 method=/lol/status/v4/platform-data limit=20000:10
+	// level=INFO msg="limit learned" key=main host=euw1 method=/lol/status/v4/platform-data limit=1200000:600
+}
