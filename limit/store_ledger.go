@@ -113,7 +113,7 @@ type asking struct {
 func (l *ledger) asking(now millis, ask *Ask) *asking {
 	j := upMillis(ask.Margin)
 	a := &asking{
-		Ask: ask, l: l, now: now, horizon: now + ask.Horizon.Milliseconds(), slack: max(2, j) * 1000,
+		Ask: ask, l: l, now: now, horizon: now + ask.Horizon.Milliseconds(), slack: (j + claimGrace) * 1000,
 		due: SendBy.Milliseconds() + j,
 	}
 	var sum [2]int
