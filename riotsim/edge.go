@@ -65,11 +65,11 @@ func New(cfg Config) (*Edge, error) {
 		if text == "" {
 			text = Development
 		}
-		limits, err := ParseLimits(text)
+		limits, err := parseLimits(text)
 		e.limits[key] = limits
 		errs = append(errs, err)
 	}
-	usual, _ := ParseLimits(Development)
+	usual, _ := parseLimits(Development)
 	parse := func(list []Rule) rules {
 		rs, err := parseRules(list)
 		errs = append(errs, err)

@@ -28,7 +28,7 @@ func TestR11OrderAndLengthOfHeaders(t *testing.T) {
 	for i := range 200 {
 		a := c.call(time.Duration(i), "k", "euw1", status)
 		seen[a.AppLimit] = true
-		if got, err := ParseLimits(a.AppLimit); err != nil || len(got) != 3 || got[1] != (Limit{1000, 10 * time.Second}) {
+		if got, err := parseLimits(a.AppLimit); err != nil || len(got) != 3 || got[1] != (Limit{1000, 10 * time.Second}) {
 			t.Fatalf("shuffled limits %q: %v %v", a.AppLimit, got, err)
 		}
 	}

@@ -35,9 +35,9 @@ func (l Limit) appendCount(b []byte, n int) []byte {
 	return strconv.AppendInt(b, int64(l.Per/time.Second), 10)
 }
 
-// ParseLimits reads "20:1,100:120" in any order and returns it sorted by window, shortest first.
+// parseLimits reads "20:1,100:120" in any order and returns it sorted by window, shortest first.
 // NoLimit gives an empty list. The error names the entry that is wrong and what is allowed.
-func ParseLimits(text string) ([]Limit, error) {
+func parseLimits(text string) ([]Limit, error) {
 	if text == NoLimit {
 		return nil, nil
 	}
@@ -87,7 +87,7 @@ func parseRules(list []Rule) (rules, error) {
 }
 
 func (rs *rules) add(r Rule) error {
-	limits, err := ParseLimits(r.Limit)
+	limits, err := parseLimits(r.Limit)
 	if err != nil {
 		return err
 	}

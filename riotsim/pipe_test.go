@@ -205,8 +205,12 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 		for _, c := range clients {
 			c.CloseIdleConnections()
 		}
-		if err := e.Serve(Pipe()); !errors.Is(err, http.ErrServerClosed) {
+		late := Pipe()
+		if err := e.Serve(late); err != nil {
 			t.Errorf("Serve after Close: %v", err)
+		}
+		if _, err := late.Dial(t.Context(), "", ""); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("Serve after Close left the listener open: %v", err)
 		}
 	})
 }

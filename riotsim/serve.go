@@ -16,14 +16,15 @@ type life struct {
 	busy    sync.WaitGroup // one for each Serve and each open connection
 }
 
-// Serve answers HTTP/1.1 on a listener until Close, and returns nil then. It blocks; several
-// listeners can be served at once. Any other error is the listener's.
+// Serve answers HTTP/1.1 on a listener until Close, and returns nil then; after Close it closes the
+// listener and returns at once. It blocks; several listeners can be served at once. Any error is the
+// listener's.
 func (e *Edge) Serve(l net.Listener) error {
 	s := &http.Server{Handler: e, ConnState: e.life.connection, ReadHeaderTimeout: time.Minute}
 	e.life.mu.Lock()
 	if e.life.closed {
 		e.life.mu.Unlock()
-		return errors.Join(http.ErrServerClosed, l.Close())
+		return l.Close()
 	}
 	e.life.busy.Add(1)
 	e.life.servers = append(e.life.servers, s)

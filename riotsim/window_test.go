@@ -219,11 +219,11 @@ func TestEvenFollowsAChangedLimit(t *testing.T) {
 
 func TestParseLimits(t *testing.T) {
 	for _, text := range []string{"", "20", "20:", ":1", "0:1", "1:0", "-1:1", "1.5:1", "20:1,", "20:1,30:1", "1:99999999999"} {
-		if got, err := ParseLimits(text); err == nil || !strings.Contains(err.Error(), "rate limit \""+text+"\"") {
+		if got, err := parseLimits(text); err == nil || !strings.Contains(err.Error(), "rate limit \""+text+"\"") {
 			t.Errorf("%q: %v, %v; want an error that quotes it", text, got, err)
 		}
 	}
-	got, err := ParseLimits("100:120, 20:1")
+	got, err := parseLimits("100:120, 20:1")
 	if want := []Limit{{20, time.Second}, {100, 2 * time.Minute}}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %v, %v", got, err)
 	}

@@ -126,7 +126,7 @@ func (s *stage) play(ctx context.Context, watch func(context.Context) error) err
 	up, down := context.WithCancel(context.WithoutCancel(ctx))
 	defer down()
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return serveEdge(s.edge, s.riot) })
+	g.Go(func() error { return s.edge.Serve(s.riot) })
 	g.Go(func() error { return s.relay.serve(up, nil) })
 	g.Go(func() error { return watch(ctx) })
 	g.Go(func() error {

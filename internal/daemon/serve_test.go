@@ -119,7 +119,7 @@ func startEdge(t *testing.T, sim riotsim.Config) (edge *riotsim.Edge, url string
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		if err := serveEdge(edge, l); err != nil {
+		if err := edge.Serve(l); err != nil {
 			t.Error(err)
 		}
 	}()

@@ -2,10 +2,8 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -37,7 +35,7 @@ func (p Process) sim(ctx context.Context, o config.SimOptions) error {
 	}
 
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return serveEdge(edge, l) })
+	g.Go(func() error { return edge.Serve(l) })
 	g.Go(func() error {
 		defer edge.Close()
 		tick := time.NewTicker(5 * time.Second)
@@ -61,14 +59,6 @@ func (p Process) sim(ctx context.Context, o config.SimOptions) error {
 	err = g.Wait()
 	say(p.Stdout, "%s\n", edge.Report())
 	return err
-}
-
-// serveEdge serves until edge is closed, which may be before it begins.
-func serveEdge(edge *riotsim.Edge, l net.Listener) error {
-	if err := edge.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
 }
 
 func newSim(o config.SimOptions) (*riotsim.Edge, error) {
