@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// Answer is what the edge decided about one call. It is complete without HTTP; WriteHeader turns it
-// into headers.
+// Answer is what the edge decided about one call. It is complete without HTTP.
 type Answer struct {
 	Status   int  // 200, 404, 429 …; 0 = no answer, the connection is reset
 	Kind     Kind // of a 429, else None
@@ -28,8 +27,8 @@ type Answer struct {
 	word  string // the message of an error body
 }
 
-// WriteHeader sets the rate limit headers of the answer in h (R11, R13, R14).
-func (a *Answer) WriteHeader(h http.Header) {
+// writeHeader sets the rate limit headers of the answer in h (R11, R13, R14).
+func (a *Answer) writeHeader(h http.Header) {
 	set := func(name, value string) {
 		if value != "" {
 			h[name] = []string{value}

@@ -24,7 +24,7 @@ func TestAnswersSeenInReality(t *testing.T) {
 		calls  int
 		rest   time.Duration // between the earlier calls and the last
 		status int
-		want   string // rate headers of the answer, in the order of WriteHeader
+		want   string // rate headers of the answer, in the order of writeHeader
 		body   string // default: any
 	}{
 		{name: "ok_2023_order", cfg: Config{Order: Ascending}, calls: 2, rest: 2 * time.Second, status: 200,

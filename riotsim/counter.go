@@ -119,6 +119,18 @@ func (t *tally) refuse(k Kind, s *scope, now int64) {
 	s.rejected++
 }
 
+// full returns the scope that refuses the call.
+func (t *tally) full() *scope {
+	switch t.refused {
+	case Application:
+		return t.app
+	case Method:
+		return t.meth
+	default:
+		return t.svc
+	}
+}
+
 func (t *tally) accept() {
 	for _, s := range [...]*scope{t.app, t.meth, t.svc} {
 		if s != nil {

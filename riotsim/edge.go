@@ -22,18 +22,20 @@ type Edge struct {
 	body  bodies
 	life  life
 
-	mu     sync.Mutex // guards all below
-	count  counters
-	faults []*armed
-	limits map[string][]Limit // of cfg.Keys
-	keys   map[string]int     // statuses set by SetKey
-	serial uint64             // arrivals so far
-	base   time.Time          // of the first arrival
-	first  int64              // the same in nanoseconds since 1970
-	last   int64              // of the latest arrival
-	totals Totals
-	log    kept[Arrival]
-	raw    kept[Request]
+	mu       sync.Mutex // guards all below
+	count    counters
+	faults   []*armed
+	injected uint64             // faults so far
+	limits   map[string][]Limit // of cfg.Keys
+	keys     map[string]int     // statuses set by SetKey
+	serial   uint64             // arrivals so far
+	base     time.Time          // of the first arrival
+	first    int64              // the same in nanoseconds since 1970
+	last     int64              // of the latest arrival
+	totals   Totals
+	over     []excess // the first windows that were overfull
+	log      kept[Arrival]
+	raw      kept[Request]
 }
 
 // Call is one call as the edge counts it.
@@ -45,6 +47,7 @@ type Call struct {
 	status int    // what the service behind answers; 0 = 200
 	word   string // the message of that answer, if it is an error
 	barred bool   // an RSO method without a bearer token
+	other  bool   // made by another program with the same key
 }
 
 // New builds an edge. The error names every wrong setting, its value and what is allowed.
@@ -109,18 +112,6 @@ func New(cfg Config) (*Edge, error) {
 	return e, nil
 }
 
-func (e *Edge) checkMethod(selector string) error {
-	if selector == "" || selector == route.UnknownTemplate {
-		return nil
-	}
-	for _, m := range e.table().Methods() {
-		if selectsMethod(selector, m) {
-			return nil
-		}
-	}
-	return fmt.Errorf("method %q: want a service (match-v5), a path template (/lol/status/v4/platform-data) or, for verbs other than GET, a verb and a template", selector)
-}
-
 // Arrive counts one call that arrives at now and returns the answer: the whole edge without HTTP,
 // latency or a clock. A now before that of the latest arrival counts as the same moment.
 func (e *Edge) Arrive(now time.Time, call Call) Answer {
@@ -151,10 +142,13 @@ func (e *Edge) arriveLocked(now time.Time, call Call) (a Answer) {
 		t := e.count.count(at, call)
 		if t.refused != None {
 			a.refuse(t.refused)
-			a.Own = t.refused != Service
+			a.Own = t.refused != Service && !call.other
 			a.Wait = time.Duration(t.wait)
 			a.RetryAfter = retryAfter(e.cfg.RetryAfter, now, a.Wait)
 			e.headers(&a, &t)
+			if a.Own {
+				e.exceedLocked(at, t.full())
+			}
 			return a
 		}
 		if a.Accepted = fault == nil || fault.Kind == None; a.Accepted {

@@ -3,6 +3,7 @@ package riotsim
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -13,7 +14,7 @@ import (
 type Fault struct {
 	Key    string // the key's value; "" = any
 	Host   string // routing value; "" = any
-	Method string // as route.Method.String writes it, or a service such as "match-v5"; "" = any
+	Method string // as Rule.Method; "" = any
 
 	Skip   int     // let this many selected calls pass first
 	Times  int     // how often it happens; 0 = until Edge.ClearFaults
@@ -80,7 +81,8 @@ func (f *Fault) check() error {
 // armed is an injected fault with what is left of it.
 type armed struct {
 	Fault
-	skip, left int // left < 0 = for ever
+	skip, left int    // left < 0 = for ever; 0 = gone
+	stream     uint64 // of its chance
 }
 
 // Inject arms faults. The first armed fault that selects a call and wins its chance happens, so earlier ones go
@@ -97,11 +99,12 @@ func (e *Edge) Inject(faults ...Fault) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, f := range faults {
-		a := &armed{Fault: f, skip: f.Skip, left: f.Times}
+		a := &armed{Fault: f, skip: f.Skip, left: f.Times, stream: streamFault + e.injected<<8}
 		if f.Times == 0 {
 			a.left = -1
 		}
 		e.faults = append(e.faults, a)
+		e.injected++
 	}
 	return nil
 }
@@ -110,30 +113,33 @@ func (e *Edge) Inject(faults ...Fault) error {
 func (e *Edge) ClearFaults() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.faults = nil
+	e.faults, e.injected = nil, 0
 }
 
 // pickLocked returns the fault that strikes the call, and a function that uses it up.
 func (e *Edge) pickLocked(call Call) (f *Fault, use func()) {
+	if call.other {
+		return nil, nil
+	}
 	if e.cfg.Script != nil {
 		if f := e.cfg.Script(call); f != nil {
 			return f, func() {}
 		}
 	}
 	for i, a := range e.faults {
-		if a.left == 0 || a.Key != "" && a.Key != call.Key || a.Host != "" && a.Host != call.Host || !selectsMethod(a.Method, call.Method) {
+		if a.Key != "" && a.Key != call.Key || a.Host != "" && a.Host != call.Host || !selectsMethod(a.Method, call.Method) {
 			continue
 		}
 		if a.skip > 0 {
 			a.skip--
 			continue
 		}
-		if a.Chance > 0 && draw(e.cfg.Seed, streamFault+uint64(i)<<8, e.serial) >= a.Chance {
+		if a.Chance > 0 && draw(e.cfg.Seed, a.stream, e.serial) >= a.Chance {
 			continue
 		}
 		return &a.Fault, func() {
-			if a.left > 0 {
-				a.left--
+			if a.left--; a.left == 0 { // so that a long script costs nothing once it is over
+				e.faults = slices.Delete(e.faults, i, i+1)
 			}
 		}
 	}

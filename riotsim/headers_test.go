@@ -57,7 +57,7 @@ func TestR13TypesAndR14RetryAfter(t *testing.T) {
 	} {
 		a := caller{t, newEdge(t, Config{Faults: []Fault{tc.fault}})}.call(0, "k", "euw1", status)
 		h := http.Header{}
-		a.WriteHeader(h)
+		a.writeHeader(h)
 		if a.Status != 429 || h.Get("X-Rate-Limit-Type") != tc.kind || h.Get("Retry-After") != tc.after || a.Own {
 			t.Errorf("%+v: %d %v, want type %q Retry-After %q", tc.fault, a.Status, h, tc.kind, tc.after)
 		}

@@ -64,7 +64,7 @@ func parseLimits(text string) ([]Limit, error) {
 type Rule struct {
 	Key    string // the key's value; "" = every key. Ignored for service limits, which all keys share
 	Host   string // routing value such as "euw1"; "" = every host
-	Method string // a method as route.Method.String writes it, or a service such as "match-v5"; "" = every method. Ignored for application limits
+	Method string // a verb and a path template, "PUT /lol/tournament/v5/codes/{tournamentCode}" (without verb: GET), or a service such as "match-v5"; "" = every method. Ignored for application limits
 	Limit  string // "20:1,100:120" or NoLimit
 }
 
@@ -110,10 +110,6 @@ func (rs rules) find(key, host string, m *route.Method) ([]Limit, bool) {
 
 func (r Rule) selects(key, host string, m *route.Method) bool {
 	return (r.Key == "" || r.Key == key) && (r.Host == "" || r.Host == host) && selectsMethod(r.Method, m)
-}
-
-func selectsMethod(selector string, m *route.Method) bool {
-	return selector == "" || m != nil && (selector == m.Service || selector == m.String())
 }
 
 // seenMethodLimits returns the method limits seen in 2023-2026, general ones first. They are examples

@@ -18,6 +18,7 @@ type Arrival struct {
 	Kind     Kind          // of a 429
 	Counted  bool
 	Accepted bool
+	Other    bool // made by another program, see TestServer.UseElsewhere
 }
 
 // Request is a request as it came in, kept by Config.Requests.
@@ -56,7 +57,14 @@ func (k *kept[T]) all() []T {
 
 // noteLocked writes a decided call into the totals and the log.
 func (e *Edge) noteLocked(at int64, call Call, a *Answer) {
+	if e.log.max != 0 {
+		e.log.add(Arrival{e.timeOf(at), call.Key, call.Host, call.Method, a.Status, a.Kind, a.Counted, a.Accepted, call.other})
+	}
 	t := &e.totals
+	if call.other {
+		t.Others++
+		return
+	}
 	t.Arrived++
 	if t.Statuses == nil {
 		t.Statuses = map[int]int{}
@@ -76,9 +84,6 @@ func (e *Edge) noteLocked(at int64, call Call, a *Answer) {
 		if a.fault != nil {
 			t.Injected++
 		}
-	}
-	if e.log.max != 0 {
-		e.log.add(Arrival{e.timeOf(at), call.Key, call.Host, call.Method, a.Status, a.Kind, a.Counted, a.Accepted})
 	}
 }
 
@@ -108,6 +113,14 @@ type Interval struct {
 // Over tells whether the interval holds more calls than the limit allows.
 func (i Interval) Over() bool { return i.Calls > i.Limit.N }
 
+// scopes names the budgets that a counted call raised; app is zero if there is none (R5).
+func (a *Arrival) scopes() (app, method scopeID) {
+	if a.Method.Auth == route.AuthRSO {
+		return scopeID{}, scopeID{Method, "", a.Host, a.Method.String()}
+	}
+	return scopeID{Application, a.Key, a.Host, ""}, scopeID{Method, a.Key, a.Host, a.Method.String()}
+}
+
 // WorstIntervals finds the fullest interval of every application and method window by sorting the
 // arrival log: an account independent of the counters, and of where the windows lay. It is exact
 // as long as the log is complete (Config.Arrivals). Limits are those of now.
@@ -120,14 +133,11 @@ func (e *Edge) WorstIntervals() []Interval {
 		if !a.Counted {
 			continue
 		}
-		id := scopeID{Method, a.Key, a.Host, a.Method.String()}
-		if a.Method.Auth == route.AuthRSO {
-			id.key = ""
-		} else {
-			app := scopeID{Application, a.Key, a.Host, ""}
+		app, method := a.scopes()
+		if app != (scopeID{}) {
 			times[app] = append(times[app], a.Time)
 		}
-		times[id] = append(times[id], a.Time)
+		times[method] = append(times[method], a.Time)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -111,7 +111,7 @@ func (e *Edge) reply(in *inbound, a *Answer) (http.Header, content) {
 		body.head = gatewayPage(a.Status)
 	default:
 		h["Content-Type"] = []string{"application/json;charset=utf-8"}
-		a.WriteHeader(h)
+		a.writeHeader(h)
 		if a.Status >= 400 {
 			body.head = errorBody(f.Schema, a.Status, a.word)
 		} else {

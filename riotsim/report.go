@@ -18,6 +18,7 @@ type Totals struct {
 	Refused    int         // not let in: bad key, no bearer token, or a path that doesn't exist
 	Nowhere    int         // those of Refused that asked for a path, verb or host that doesn't exist (R19)
 	Resets     int         // connections broken by a Fault
+	Others     int         // calls by TestServer.UseElsewhere, which the totals above don't hold
 	Broken     int         // requests whose body broke off before it was read whole; they never arrived
 	Statuses   map[int]int // answers by status; 0 = Resets
 }
@@ -137,12 +138,12 @@ func most(scopes []ScopeReport) int {
 		o := owner{s.Key, s.Host}
 		switch s.Kind {
 		case Application:
-			app[o] = s.Most()
+			app[o] = s.most()
 		case Method:
 			if _, seen := methods[o]; !seen {
 				owners = append(owners, o)
 			}
-			if m := s.Most(); m < 0 || methods[o] < 0 {
+			if m := s.most(); m < 0 || methods[o] < 0 {
 				methods[o] = -1
 			} else {
 				methods[o] += m
@@ -163,8 +164,8 @@ func most(scopes []ScopeReport) int {
 	return sum
 }
 
-// Most is what the tightest window allowed; negative = there is no limit.
-func (s ScopeReport) Most() int {
+// most is what the tightest window allowed; negative = there is no limit.
+func (s ScopeReport) most() int {
 	least := -1
 	for _, w := range s.Windows {
 		if least < 0 || w.Most < least {
@@ -191,13 +192,16 @@ func (r Report) String() string {
 	if r.Most >= 0 {
 		fmt.Fprintf(&b, " of at most %d", r.Most)
 	}
+	if r.Others > 0 {
+		fmt.Fprintf(&b, ", others made %d", r.Others)
+	}
 	k := r.Rejected
 	fmt.Fprintf(&b, ", 429s %d (application %d, method %d, service %d, server %d, untyped %d), own fault %d\n",
 		k.Total(), k.Application, k.Method, k.Service, k.Server, k.Untyped, r.Violations)
 	for _, s := range r.Scopes {
 		name := s.Host
 		if s.Key != "" {
-			name += " …" + s.Key[max(0, len(s.Key)-4):]
+			name += " " + last4(s.Key)
 		}
 		for _, w := range s.Windows {
 			fmt.Fprintf(&b, "%-11v %s %s %v: accepted %d, peak %d, full %d, use %.1f%%\n",

@@ -47,14 +47,14 @@ func TestNewNamesEveryWrongSetting(t *testing.T) {
 		Keys:          map[string]string{"k": "20;1"},
 		AppLimits:     []Rule{{Limit: "0:1"}},
 		MethodLimits:  []Rule{{Method: "nothing-v1", Limit: "1:1"}},
-		ServiceLimits: []Rule{{Method: "GET " + status, Limit: "1:1"}},
+		ServiceLimits: []Rule{{Method: "POST " + status, Limit: "1:1"}},
 		Shared:        []Shared{{"tft-match-v1", []string{"asia"}}},
 		Faults:        []Fault{{Chance: -1}},
 	})
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{`"20;1"`, `"0:1"`, `"nothing-v1"`, `"GET ` + status + `"`, `"tft-match-v1": 1 hosts`, "Chance -1"} {
+	for _, want := range []string{`"20;1"`, `"0:1"`, `"nothing-v1"`, `"POST ` + status + `"`, `"tft-match-v1": 1 hosts`, "Chance -1"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error doesn't name %s:\n%v", want, err)
 		}

@@ -39,9 +39,10 @@ type window struct {
 	seen ring // arrivals in (now−W, now]
 	took ring // those of seen that found room; Sliding only
 
-	counted  int // arrivals
-	accepted int // calls that passed every limit
-	full     int // arrivals that found this window full
+	counted  int  // arrivals
+	accepted int  // calls that passed every limit
+	full     int  // arrivals that found this window full
+	overfull bool // the latest arrival found it full
 	peak     int
 	worst    int
 	worstAt  int64
@@ -75,7 +76,7 @@ func (w *window) raise(now int64) (full bool) {
 		full = w.count > w.N
 	}
 	w.peak = max(w.peak, w.count)
-	if full {
+	if w.overfull = full; full {
 		w.full++
 	}
 	return full
@@ -99,6 +100,14 @@ func (w *window) roll(now int64) {
 	case Sliding:
 		w.count = w.seen.len()
 	}
+}
+
+// opened returns the start of the window, and of a sliding one its oldest call.
+func (w *window) opened() int64 {
+	if w.kind == Sliding {
+		return w.seen.at(0)
+	}
+	return w.start
 }
 
 // frees returns how long after now the window, when full, has room again.
