@@ -133,7 +133,11 @@ func (e *Edge) arriveLocked(now time.Time, call Call) (a Answer) {
 		e.totals.Refused++
 		return Answer{Status: status, word: word}
 	}
-	fault, use := e.pickLocked(call)
+	var fault *Fault
+	picked := e.pickLocked(call)
+	if picked != nil {
+		fault = &picked.Fault
+	}
 	a.Status, a.word = http.StatusOK, call.word
 	if call.status != 0 {
 		a.Status = call.status
@@ -159,7 +163,7 @@ func (e *Edge) arriveLocked(now time.Time, call Call) (a Answer) {
 		}
 	}
 	if fault != nil {
-		use()
+		e.useLocked(picked)
 		e.applyLocked(&a, *fault, now)
 	}
 	return a

@@ -116,17 +116,17 @@ func (e *Edge) ClearFaults() {
 	e.faults, e.injected = nil, 0
 }
 
-// pickLocked returns the fault that strikes the call, and a function that uses it up.
-func (e *Edge) pickLocked(call Call) (f *Fault, use func()) {
+// pickLocked returns the fault that strikes the call; nil = none.
+func (e *Edge) pickLocked(call Call) *armed {
 	if call.other {
-		return nil, nil
+		return nil
 	}
 	if e.cfg.Script != nil {
 		if f := e.cfg.Script(call); f != nil {
-			return f, func() {}
+			return &armed{Fault: *f, left: -1}
 		}
 	}
-	for i, a := range e.faults {
+	for _, a := range e.faults {
 		if a.Key != "" && a.Key != call.Key || a.Host != "" && a.Host != call.Host || !selectsMethod(a.Method, call.Method) {
 			continue
 		}
@@ -137,13 +137,16 @@ func (e *Edge) pickLocked(call Call) (f *Fault, use func()) {
 		if a.Chance > 0 && draw(e.cfg.Seed, a.stream, e.serial) >= a.Chance {
 			continue
 		}
-		return &a.Fault, func() {
-			if a.left--; a.left == 0 { // so that a long script costs nothing once it is over
-				e.faults = slices.Delete(e.faults, i, i+1)
-			}
-		}
+		return a
 	}
-	return nil, nil
+	return nil
+}
+
+// useLocked uses up one of a fault's times.
+func (e *Edge) useLocked(a *armed) {
+	if a.left--; a.left == 0 { // gone, so that a long script costs nothing once it is over
+		e.faults = slices.DeleteFunc(e.faults, func(b *armed) bool { return a == b })
+	}
 }
 
 // wait returns what Retry-After says for an injected 429; ok is false for no header.
