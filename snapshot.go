@@ -7,6 +7,7 @@ import (
 
 	"riftrelay/admit"
 	"riftrelay/limit"
+	"riftrelay/route"
 )
 
 // Snapshot is the state of a Limiter at one moment. It shares nothing with the
@@ -53,22 +54,24 @@ type ScopeState struct {
 	Key      string // name; empty for the calls without a key (RSO)
 	Host     string
 	Method   string        // as route.Method.String; empty for the application's scope
-	Known    bool          // Riot's own headers have been seen
+	Known    bool          // Riot's own headers have been seen; until then the limits are assumed, or none, and calls go one by one
 	Halved   int           // how often its limits are halved, after too many violations: see Config.ViolationLimit
-	InFlight int           // calls admitted and not yet answered
-	Cooldown time.Duration // left of a stop after a 429; 0 when there is none
-	Cause    limit.Kind    // of the cool-down
-	Windows  []WindowState // by length, shortest first
+	InFlight int           // own calls admitted and not yet answered
+	Cooldown time.Duration // left of a stop after a 429, of the method's also one for all keys; 0 when there is none
+	Cause    limit.Kind    // of the cool-down: the 429
+	Windows  []WindowState // by length, shortest first; none when Riot tells no limit
 }
 
-// WindowState is one limit of a scope: Limit calls in Window.
+// WindowState is one limit of a scope, {Limit: 100, Window: 120 s, Used: 40,
+// Others: 3, InFlight: 2, ResetIn: 80 s}: of 40 calls that count now, 35 are our
+// own and answered.
 type WindowState struct {
-	Limit    int
-	Window   time.Duration
-	Used     int           // charges that count now: own, others' and in flight
-	Others   int           // of those, calls of others on the same key
-	InFlight int           // of those, own calls not yet answered
-	ResetIn  time.Duration // until all present charges have expired
+	Limit    int           // calls that Riot allows in Window; used by half as many for each time the scope is Halved, and by one at least
+	Window   time.Duration // its length
+	Used     int           // calls that count now: own ones, be they in flight or answered, and those of others
+	Others   int           // of Used, calls of others on the same key, as far as Riot's counts show them
+	InFlight int           // of Used, own calls admitted and not yet answered
+	ResetIn  time.Duration // until all that counts now has expired, if nothing follows; 0 when nothing counts
 }
 
 // QueueState is the line of calls for one host, method and priority.
@@ -76,7 +79,7 @@ type QueueState struct {
 	Host     string
 	Method   string // as route.Method.String
 	Priority Priority
-	Depth    int
+	Depth    int           // calls that wait
 	Oldest   time.Duration // how long the head has waited
 	Start    time.Duration // until the head is predicted to go; Unknown when it hangs on calls under way
 	Why      Wait          // what the head waits for; no Kind when more queues wait than are explained
@@ -94,24 +97,46 @@ func (l *Limiter) Snapshot() Snapshot {
 	s := Snapshot{
 		HookPanics: int(l.hookPanics.Load()),
 		At:         at, Margin: m.Margin, Pacing: m.Burst, Queued: m.Queued, InFlight: m.InFlight, Draining: m.Draining,
-		Keys:   keys,
-		Scopes: make([]ScopeState, 0, len(m.Scopes)),
+		Keys: keys,
 	}
 	if said := l.hookPanic.Load(); said != nil {
 		s.HookPanic = *said
 	}
-	name := func(id int) string {
-		if id < 0 {
-			return ""
-		}
-		return names[id]
+	s.Scopes = scopeStates(m.Scopes, names)
+	queues := make([]QueueState, len(m.Queues))
+	for i, q := range m.Queues {
+		queues[i] = queueState(q, nameOf(q.Why.Key, names), now)
 	}
-	for _, scope := range m.Scopes {
-		if scope.Key >= 0 && name(scope.Key) == "" {
-			continue // of a key that was removed
+	s.Queues = mergeLanes(queues)
+	return s
+}
+
+// Limits is the part of Snapshot that the calls of a route are charged on: of
+// each key the application's scope on the host, then those of the method. It
+// costs as much as these scopes do, be there ever so many others. What nobody
+// has called yet has no scope.
+func (l *Limiter) Limits(r route.Route) []ScopeState {
+	if r.Method == nil {
+		return nil
+	}
+	l.mu.Lock()
+	scopes := l.machine.ScopesOf(l.now(), r.Host, r.Method.String(), r.Method.Auth == route.AuthRSO)
+	names := l.namesByID()
+	l.mu.Unlock()
+	return scopeStates(scopes, names)
+}
+
+// scopeStates puts scopes in words of the library, sorted; those of removed
+// keys are left out.
+func scopeStates(scopes []admit.ScopeState, names []string) []ScopeState {
+	states := make([]ScopeState, 0, len(scopes))
+	for _, scope := range scopes {
+		name := nameOf(scope.Key, names)
+		if scope.Key >= 0 && name == "" {
+			continue
 		}
 		st := ScopeState{
-			Key: name(scope.Key), Host: scope.Host, Method: scope.Method, Known: scope.Known, Halved: scope.Halved, InFlight: scope.InFlight,
+			Key: name, Host: scope.Host, Method: scope.Method, Known: scope.Known, Halved: scope.Halved, InFlight: scope.InFlight,
 			Cooldown: scope.Cooldown, Cause: scope.Cause, Windows: make([]WindowState, len(scope.Windows)),
 		}
 		if scope.Service > st.Cooldown {
@@ -122,17 +147,19 @@ func (l *Limiter) Snapshot() Snapshot {
 				Limit: w.N, Window: w.W, Used: w.Used, Others: w.Others, InFlight: min(scope.InFlight, w.Used-w.Others), ResetIn: w.ResetIn,
 			}
 		}
-		s.Scopes = append(s.Scopes, st)
+		states = append(states, st)
 	}
-	slices.SortFunc(s.Scopes, func(a, b ScopeState) int {
+	slices.SortFunc(states, func(a, b ScopeState) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Method, b.Method), cmp.Compare(a.Key, b.Key))
 	})
-	queues := make([]QueueState, len(m.Queues))
-	for i, q := range m.Queues {
-		queues[i] = queueState(q, name(q.Why.Key), now)
+	return states
+}
+
+func nameOf(id int, names []string) string {
+	if id < 0 {
+		return ""
 	}
-	s.Queues = mergeLanes(queues)
-	return s
+	return names[id]
 }
 
 func queueState(q admit.QueueState, key string, now limit.Instant) QueueState {

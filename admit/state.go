@@ -48,23 +48,10 @@ func (m *Machine) State(now limit.Instant) State {
 	s := State{Burst: m.cfg.Burst, Queued: m.queued, InFlight: len(m.permits), Draining: m.draining}
 	for _, h := range m.hosts {
 		s.Margin = max(s.Margin, h.margin.J())
-		for key, app := range h.apps {
-			if app != nil {
-				s.Scopes = append(s.Scopes, ScopeState{Key: key, Host: h.name, ScopeState: app.State(now, h.margin.J())})
-			}
-		}
+		s.Scopes = appendApps(s.Scopes, now, h)
 	}
 	for _, b := range m.buckets {
-		service, cause := b.service.Cooldown(now)
-		for key, scope := range b.set.scopes {
-			if scope == nil {
-				continue
-			}
-			if b.keyless {
-				key = -1
-			}
-			s.Scopes = append(s.Scopes, ScopeState{Key: key, Host: b.host.name, Method: b.method, Service: service, ServiceCause: cause, ScopeState: scope.State(now, b.host.margin.J())})
-		}
+		s.Scopes = appendMethods(s.Scopes, now, b)
 		for _, l := range b.lanes {
 			if l.n > 0 {
 				q := QueueState{
@@ -79,4 +66,41 @@ func (m *Machine) State(now limit.Instant) State {
 		}
 	}
 	return s
+}
+
+// ScopesOf is the part of State that the calls of one method on one host are
+// charged on: the application's scope of each key, then the method's.
+func (m *Machine) ScopesOf(now limit.Instant, host, method string, keyless bool) (list []ScopeState) {
+	if h := m.hosts[host]; h != nil && !keyless {
+		list = appendApps(list, now, h)
+	}
+	if b := m.buckets[bucketID{host, method, keyless}]; b != nil {
+		list = appendMethods(list, now, b)
+	}
+	return list
+}
+
+func appendApps(list []ScopeState, now limit.Instant, h *host) []ScopeState {
+	for key, app := range h.apps {
+		if app != nil {
+			list = append(list, ScopeState{Key: key, Host: h.name, ScopeState: app.State(now, h.margin.J())})
+		}
+	}
+	return list
+}
+
+func appendMethods(list []ScopeState, now limit.Instant, b *bucket) []ScopeState {
+	service, cause := b.service.Cooldown(now)
+	for key, scope := range b.set.scopes {
+		if scope == nil {
+			continue
+		}
+		if b.keyless {
+			key = -1
+		}
+		list = append(list, ScopeState{
+			Key: key, Host: b.host.name, Method: b.method, Service: service, ServiceCause: cause, ScopeState: scope.State(now, b.host.margin.J()),
+		})
+	}
+	return list
 }

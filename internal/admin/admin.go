@@ -29,10 +29,12 @@ type Limiter interface {
 	// Estimate predicts the wait of a call that came now; its error is a
 	// *riftrelay.RejectedError.
 	Estimate(route.Route, riftrelay.Options) (time.Duration, error)
-	// DisableKey, EnableKey and RecheckKey have errors that match
-	// riftrelay.ErrUnknownKey.
+	// DisableKey keeps all calls off a key. Its error, and that of the two
+	// below, matches riftrelay.ErrUnknownKey.
 	DisableKey(name string) error
+	// EnableKey takes a disabled key back.
 	EnableKey(name string) error
+	// RecheckKey has a suspect key tried now.
 	RecheckKey(name string) error
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"riftrelay"
+	"riftrelay/route"
 )
 
 // Hooks hear of what one asks for; here of limits, as Riot tells them.
@@ -78,4 +79,37 @@ func ExampleLogHooks() {
 	// level=INFO msg="limit learned" key=main host=euw1 limit=100:120
 	// level=INFO msg="limit learned" key=main host=euw1 method=/lol/status/v4/platform-data limit=20000:10
 	// level=INFO msg="limit learned" key=main host=euw1 method=/lol/status/v4/platform-data limit=1200000:600
+}
+
+// What is left of a route's limits, at any time.
+func ExampleLimiter_Limits() {
+	limiter, err := riftrelay.New(riftrelay.Config{Keys: []riftrelay.Key{{Name: "main", Value: "RGAPI-your-key"}}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer limiter.Close()
+	client := &http.Client{Transport: &riftrelay.Transport{Limiter: limiter, Base: riot()}}
+	resp, err := client.Get("https://euw1.api.riotgames.com/lol/status/v4/platform-data")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	resp.Body.Close()
+
+	r, err := route.Default().Match(http.MethodGet, "euw1", "/lol/status/v4/platform-data")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, scope := range limiter.Limits(r) {
+		for _, w := range scope.Windows {
+			fmt.Printf("%s %q: %d of %d in %v are left\n", scope.Key, scope.Method, w.Limit-w.Used, w.Limit, w.Window)
+		}
+	}
+	// Output:
+	// main "": 19 of 20 in 1s are left
+	// main "": 99 of 100 in 2m0s are left
+	// main "/lol/status/v4/platform-data": 19999 of 20000 in 10s are left
+	// main "/lol/status/v4/platform-data": 1199999 of 1200000 in 10m0s are left
 }
