@@ -42,8 +42,9 @@ func newServer(setting, address string, h http.Handler, log *slog.Logger) *serve
 			case http.StateActive, http.StateIdle:
 			}
 		},
-		// No bound on reading or writing a body: calls wait in queues, and
-		// bodies stream.
+		// No bound on reading or writing a body as a whole: calls wait in
+		// queues, and bodies stream. Each piece has one: patience, and that of
+		// the proxy.
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    32 << 10,
@@ -107,7 +108,7 @@ func (r *relay) serve(ctx context.Context, signals <-chan os.Signal) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, s := range r.servers() {
 		g.Go(func() error {
-			if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+			if err := s.serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 				return fmt.Errorf("%s: %s failed: %w", s.setting, s.address, err)
 			}
 			return nil

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -33,8 +34,13 @@ type call struct {
 // since the transport's error doesn't say whose failure it was.
 type clientBody struct {
 	io.ReadCloser
+	flow   *http.ResponseController
 	failed atomic.Pointer[bodyError]
 }
+
+// stall is how long a piece of a request's body, a read's worth, may take to
+// come: a call whose body streams holds a slot of Riot's limits meanwhile.
+const stall = time.Minute
 
 // bodyError is a failure of the client's own request body.
 type bodyError struct{ err error }
@@ -42,8 +48,17 @@ type bodyError struct{ err error }
 func (e *bodyError) Error() string { return "reading the request's body: " + e.err.Error() }
 func (e *bodyError) Unwrap() error { return e.err }
 
+// tooSlow reports whether the client is there still, and sends nothing.
+func (e *bodyError) tooSlow() bool { return errors.Is(e.err, os.ErrDeadlineExceeded) }
+
 func (b *clientBody) Read(p []byte) (int, error) {
+	_ = b.flow.SetReadDeadline(time.Now().Add(stall)) // without one, as in some tests, there is no connection to bound
 	n, err := b.ReadCloser.Read(p)
+	if err == io.EOF {
+		// From here on net/http reads, to see the client leave. After another
+		// error the deadline stays: closing the body reads what is left of it.
+		_ = b.flow.SetReadDeadline(time.Time{})
+	}
 	// ErrBodyReadAfterClose is no failure of the client's: the transport was
 	// still reading when it had the answer.
 	if err != nil && err != io.EOF && !errors.Is(err, http.ErrBodyReadAfterClose) {

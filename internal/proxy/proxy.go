@@ -156,6 +156,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if c.body != nil {
+		c.body.flow = http.NewResponseController(w)
 		// The transport may read on after it has returned, and the handler's
 		// end forbids that.
 		defer c.body.Close()

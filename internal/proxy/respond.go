@@ -109,11 +109,11 @@ func replyForBody(e *bodyError) reply {
 		network net.Error
 	)
 	switch {
+	case e.tooSlow():
+		return reply{http.StatusRequestTimeout, reasonInvalidBody, "the request's body came too slowly", 0}
 	case errors.As(e, &large):
 		return reply{http.StatusRequestEntityTooLarge, reasonInvalidBody,
 			"the request's body is too large; allowed: " + strconv.FormatInt(large.Limit, 10) + " bytes", 0}
-	case errors.As(e, &network) && network.Timeout():
-		return reply{http.StatusRequestTimeout, reasonInvalidBody, "the request's body came too slowly", 0}
 	case errors.As(e, &network), errors.Is(e, io.ErrUnexpectedEOF), errors.Is(e, context.Canceled):
 		return reply{StatusClientGone, reasonClientGone, "", 0}
 	}
@@ -131,12 +131,13 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, c *call, err er
 
 // fail answers a call that ended in an error before anything was written.
 func (h *Handler) fail(w http.ResponseWriter, r *http.Request, c *call, err error) {
+	gone := errors.Is(r.Context().Err(), context.Canceled)
 	if c.body != nil {
 		if bad := c.body.failed.Load(); bad != nil {
 			err = bad
+			gone = gone && !bad.tooSlow() // which ends the context too, says net/http
 		}
 	}
-	gone := errors.Is(r.Context().Err(), context.Canceled)
 	a := replyFor(err, gone, c.url.Host)
 	c.status, c.reason, c.source, c.err = a.status, a.reason, SourceRelay, err
 	if a.status == StatusClientGone {
