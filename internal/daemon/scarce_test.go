@@ -1,0 +1,290 @@
+//go:build unix
+
+package daemon
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"riftrelay/internal/admin"
+	"riftrelay/riotsim"
+)
+
+// The program as a process that lacks something: memory, descriptors, a disk
+// with room.
+
+// program is a relay that runs as a process of its own.
+type program struct {
+	cmd   *exec.Cmd
+	front string // its address
+	admin string
+	log   string // file that its log goes to
+}
+
+// startProgram has a shell set limits ("ulimit -n 256") and become the relay.
+func startProgram(t *testing.T, upstream, limits string, vars ...string) *program {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	p := &program{log: filepath.Join(dir, "log")}
+	log, err := os.Create(p.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	p.cmd = exec.CommandContext(t.Context(), "/bin/sh", "-c", limits+`; exec "$0"`, exe)
+	// The shell hands on its name as the program's, which is what the test
+	// binary goes by.
+	link := filepath.Join(dir, "riftrelay")
+	if err := os.Symlink(exe, link); err != nil {
+		t.Fatal(err)
+	}
+	p.cmd.Args[3] = link
+	p.cmd.Dir = dir
+	p.cmd.Stderr = log
+	p.cmd.Env = append([]string{"RIOT_TOKEN=main=" + canary, "UPSTREAM_URL=" + upstream, "LISTEN_ADDR=127.0.0.1:0", "ADMIN_ADDR=127.0.0.1:0", "PACING=burst", "GORACE=" + quickExit}, vars...)
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if p.cmd.ProcessState == nil {
+			p.cmd.Process.Kill()
+			p.cmd.Wait()
+		}
+	})
+	eventually(t, "the first line of the log", func() bool {
+		var line struct{ Relay, Admin string }
+		first, _, whole := strings.Cut(p.said(t), "\n")
+		if whole && json.Unmarshal([]byte(first), &line) == nil {
+			p.front, p.admin = "http://"+line.Relay, "http://"+line.Admin
+		}
+		return whole
+	})
+	return p
+}
+
+func (p *program) said(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile(p.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// stop ends it by a signal and gives its exit.
+func (p *program) stop(t *testing.T) error {
+	t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	return p.cmd.Wait()
+}
+
+func (p *program) state(t *testing.T, client *http.Client) (s admin.State) {
+	t.Helper()
+	resp, err := client.Get(p.admin + "/api/v1/state")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if err := json.NewDecoder(resp.Body).Decode(&s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A disk without room, for logs and for the state: calls go on, and the state
+// file is whole or not there.
+func TestDiskFull(t *testing.T) {
+	t.Parallel()
+	edge, upstream := startEdge(t, riotsim.Config{Body: riotsim.Tiny})
+	state := filepath.Join(t.TempDir(), "state.json")
+	const room = 4 << 10 // ulimit counts blocks of 512 bytes, or in some shells 1,024
+	p := startProgram(t, upstream, "trap '' XFSZ; ulimit -f 4", "LOG_LEVEL=debug", "STATE_FILE="+state)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
+	calls := 0
+	for range 2 {
+		for _, host := range []string{"br1", "eun1", "euw1", "jp1", "kr", "la1", "la2", "na1", "oc1", "ru", "tr1"} {
+			for _, path := range []string{"/lol/status/v4/platform-data", "/lol/summoner/v4/summoners/by-puuid/x", "/lol/champion-mastery/v4/scores/by-puuid/x"} {
+				resp, err := client.Get(p.front + "/" + host + path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp.Body.Close()
+				if resp.StatusCode != http.StatusOK {
+					t.Errorf("%s%s: %d", host, path, resp.StatusCode)
+				}
+				calls++
+			}
+		}
+	}
+	if err := p.stop(t); err != nil {
+		t.Errorf("the end: %v", err)
+	}
+	if n := edge.Report().Accepted; n != calls {
+		t.Errorf("%d of %d calls arrived", n, calls)
+	}
+	if info, err := os.Stat(p.log); err != nil || info.Size() > room || info.Size() < 1<<10 {
+		t.Errorf("the log's file: %v, %v; it was to be full", info, err)
+	}
+	if b, err := os.ReadFile(state); !errors.Is(err, os.ErrNotExist) && !json.Valid(b) {
+		t.Errorf("the state file is neither whole nor away: %d bytes, %v", len(b), err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(state), "*")); len(left) > 1 {
+		t.Errorf("left behind: %q", left)
+	}
+}
+
+// 256 descriptors and more clients than that: all are served, some later,
+// and when the crowd has gone, all is as before.
+func TestFewDescriptors(t *testing.T) {
+	t.Parallel()
+	_, upstream := startEdge(t, riotsim.Config{Keys: map[string]string{canary: riotsim.Large}, MethodLimits: []riotsim.Rule{{Limit: riotsim.NoLimit}}, Body: riotsim.Tiny, Latency: riotsim.Latency{Down: 20 * time.Millisecond}})
+	p := startProgram(t, upstream, "ulimit -n 256")
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
+	served := func() bool {
+		resp, err := client.Get(p.front + status)
+		if err != nil {
+			return false
+		}
+		resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	}
+	if !served() {
+		t.Fatal("no start")
+	}
+	const crowd = 400
+	var mu sync.Mutex
+	ends := map[string]int{}
+	var all sync.WaitGroup
+	hold := make(chan struct{})
+	for range crowd {
+		all.Go(func() {
+			end := func() string {
+				c, err := net.Dial("tcp", strings.TrimPrefix(p.front, "http://"))
+				if err != nil {
+					return err.Error()
+				}
+				defer c.Close()
+				c.SetDeadline(time.Now().Add(10 * time.Second))
+				fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: relay\r\n\r\n", status)
+				resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+				if err != nil {
+					return err.Error()
+				}
+				io.Copy(io.Discard, resp.Body)
+				<-hold // and keeps the connection
+				return strconv.Itoa(resp.StatusCode)
+			}()
+			mu.Lock()
+			defer mu.Unlock()
+			ends[end]++
+		})
+	}
+	time.Sleep(500 * time.Millisecond)
+	close(hold)
+	all.Wait()
+	if ends["200"] != crowd {
+		t.Errorf("ends %v, want all %d served", ends, crowd)
+	}
+	for range 50 {
+		if !served() {
+			t.Fatal("not as before")
+		}
+	}
+	if s := p.state(t, client); s.InFlight != 0 || s.Queued != 0 {
+		t.Errorf("left behind: %d in flight, %d queued", s.InFlight, s.Queued)
+	}
+	if err := p.stop(t); err != nil {
+		t.Errorf("the end: %v\n%s", err, p.said(t))
+	}
+}
+
+// A thousand calls wait under a memory limit of 64 MiB, one more is refused, and
+// all that waited are served.
+func TestMemoryLimit(t *testing.T) {
+	t.Parallel()
+	_, upstream := startEdge(t, riotsim.Config{
+		Keys: map[string]string{canary: riotsim.Large}, MethodLimits: []riotsim.Rule{{Limit: riotsim.NoLimit}},
+		Faults: []riotsim.Fault{{Kind: riotsim.Service, Wait: 2 * time.Second, Skip: 1, Times: 1}}, // behind which they wait
+	})
+	p := startProgram(t, upstream, ":", "GOMEMLIMIT=64MiB", "QUEUE_TOTAL=1000", "QUEUE_CAPACITY=1000", "PACING=spread")
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 30 * time.Second}
+	get := func() int {
+		resp, err := client.Get(p.front + "/europe/lol/match/v5/matches/EUW1_1")
+		if err != nil {
+			t.Error(err)
+			return 0
+		}
+		defer resp.Body.Close()
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+			t.Error(err)
+		}
+		return resp.StatusCode
+	}
+	if code := get(); code != http.StatusOK {
+		t.Fatal(code)
+	}
+	var all sync.WaitGroup
+	var served atomic.Int64
+	for range 1000 {
+		all.Go(func() {
+			if code := get(); code == http.StatusOK {
+				served.Add(1)
+			} else {
+				t.Errorf("one that waited got %d", code)
+			}
+		})
+	}
+	eventually(t, "a thousand wait", func() bool { return p.state(t, client).Queued == 1000 })
+	if code := get(); code != http.StatusTooManyRequests {
+		t.Errorf("one more: %d, want 429", code)
+	}
+	waiting := memoryOf(t, p)["VmRSS"]
+	all.Wait()
+	most := memoryOf(t, p)["VmHWM"]
+	t.Logf("resident: %d kB with a thousand waiting, %d kB at most", waiting, most)
+	if !raceEnabled && most > 64<<10 { // the race detector needs several times as much
+		t.Errorf("resident: %d kB with a thousand waiting, %d kB at most; want 64 MiB", waiting, most)
+	}
+	if n := served.Load(); n != 1000 {
+		t.Errorf("%d served", n)
+	}
+}
+
+// memoryOf reads what the system says of a process, in KiB.
+func memoryOf(t *testing.T, p *program) map[string]int {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		return nil // no Linux
+	}
+	got := map[string]int{}
+	for line := range bytes.Lines(text) {
+		name, value, _ := strings.Cut(string(line), ":")
+		if f := strings.Fields(value); len(f) == 2 && f[1] == "kB" {
+			got[name], _ = strconv.Atoi(f[0])
+		}
+	}
+	return got
+}
