@@ -81,6 +81,7 @@ type claim struct {
 
 var (
 	quotedName = regexp.MustCompile("`([^`]+)`")
+	testName   = regexp.MustCompile(`^([a-z/]+\.(?:Test|Fuzz|Example)\w*)(?:/(.+))?$`)
 	openIssue  = regexp.MustCompile(`open: issue ([0-9]+)`)
 )
 
@@ -119,12 +120,16 @@ type testSource map[string][]string
 
 // lacks says what is wrong with the name of a test, if anything.
 func (s testSource) lacks(name string) string {
-	test, sub, nested := strings.Cut(name, "/")
+	m := testName.FindStringSubmatch(name)
+	if m == nil {
+		return "is no name of a test; allowed: package.Test or package.Test/subtest"
+	}
+	test, sub := m[1], m[2]
 	literals, found := s[test]
 	switch {
 	case !found:
 		return "is no test of this tree"
-	case nested && !slices.Contains(literals, sub):
+	case sub != "" && !slices.Contains(literals, sub):
 		return "is no subtest: the test has no such string"
 	}
 	return ""

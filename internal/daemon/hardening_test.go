@@ -104,7 +104,7 @@ func TestHostileTargets(t *testing.T) {
 			t.Errorf("%s: %.60q, want 4xx", line, raw)
 		}
 	}
-	raw := g.exchange(t, "GET "+status+" HTTP/1.1\r\nHost: relay\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+	raw := g.exchange(t, "GET "+status+" HTTP/1.1\r\nHost: relay\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n")
 	if !strings.HasPrefix(raw, "HTTP/1.1 400 ") {
 		t.Errorf("upgrade: %.60q", raw)
 	}

@@ -272,6 +272,36 @@ func TestMemoryLimit(t *testing.T) {
 	}
 }
 
+// A process that is made to die by a signal tells what its goroutines do, and no
+// key among it; it leaves no core, where the key would be.
+func TestCrashShowsNoKey(t *testing.T) {
+	t.Parallel()
+	edge, upstream := startEdge(t, riotsim.Config{Faults: []riotsim.Fault{{Hang: time.Minute}}})
+	p := startProgram(t, upstream, "ulimit -c unlimited 2>/dev/null", "LOG_LEVEL=debug")
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if resp, err := client.Get(p.front + status); err == nil {
+			resp.Body.Close()
+		}
+	}()
+	eventually(t, "a call under way", func() bool { return edge.Report().Arrived == 1 })
+	if err := p.cmd.Process.Signal(syscall.SIGQUIT); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Wait(); err == nil {
+		t.Error("SIGQUIT ends it well")
+	}
+	<-ended
+	if said := p.said(t); !strings.Contains(said, "goroutine ") || strings.Contains(said, "CANARY") {
+		t.Errorf("it said %s", said)
+	}
+	if cores, _ := filepath.Glob(filepath.Join(p.cmd.Dir, "core*")); len(cores) > 0 {
+		t.Errorf("left behind: %q", cores)
+	}
+}
+
 // memoryOf reads what the system says of a process, in KiB.
 func memoryOf(t *testing.T, p *program) map[string]int {
 	t.Helper()
