@@ -29,7 +29,6 @@ import (
 // A disk without room, for logs and for the state: calls go on, and the state
 // file is whole or not there.
 func TestDiskFull(t *testing.T) {
-	t.Parallel()
 	edge, upstream := startEdge(t, riotsim.Config{Body: riotsim.Tiny})
 	state := filepath.Join(t.TempDir(), "state.json")
 	const room = 4 << 10 // ulimit counts blocks of 512 bytes, or in some shells 1,024
@@ -71,7 +70,6 @@ func TestDiskFull(t *testing.T) {
 // 256 descriptors and more clients than that: all are served, some later,
 // and when the crowd has gone, all is as before.
 func TestFewDescriptors(t *testing.T) {
-	t.Parallel()
 	_, upstream := startEdge(t, riotsim.Config{Keys: map[string]string{canary: riotsim.Large}, MethodLimits: []riotsim.Rule{{Limit: riotsim.NoLimit}}, Body: riotsim.Tiny, Latency: riotsim.Latency{Down: 20 * time.Millisecond}})
 	p := startProgram(t, upstream, "ulimit -n 256")
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
@@ -136,7 +134,6 @@ func TestFewDescriptors(t *testing.T) {
 // A thousand calls wait under a memory limit of 64 MiB, one more is refused, and
 // all that waited are served.
 func TestMemoryLimit(t *testing.T) {
-	t.Parallel()
 	_, upstream := startEdge(t, riotsim.Config{
 		Keys: map[string]string{canary: riotsim.Large}, MethodLimits: []riotsim.Rule{{Limit: riotsim.NoLimit}},
 		Faults: []riotsim.Fault{{Kind: riotsim.Service, Wait: 2 * time.Second, Skip: 1, Times: 1}}, // behind which they wait
@@ -188,7 +185,6 @@ func TestMemoryLimit(t *testing.T) {
 // A process that is made to die by a signal tells what its goroutines do, and no
 // key among it; it leaves no core, where the key would be.
 func TestCrashShowsNoKey(t *testing.T) {
-	t.Parallel()
 	edge, upstream := startEdge(t, riotsim.Config{Faults: []riotsim.Fault{{Hang: time.Minute}}})
 	p := startProgram(t, upstream, "ulimit -c unlimited 2>/dev/null", "LOG_LEVEL=debug")
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
