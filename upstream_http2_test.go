@@ -213,10 +213,11 @@ func (o *overHTTP2) mustAccount(t *testing.T) {
 	}
 }
 
-// mustBeOnce fails the test if the body of a POST arrived twice.
-func mustBeOnce(t testing.TB, edge *riotsim.Edge) {
+// mustBeOnce fails the test if the body of a POST arrived twice, and gives all
+// that did arrive.
+func mustBeOnce(t testing.TB, edge *riotsim.Edge) (seen map[string]bool) {
 	t.Helper()
-	seen := map[string]bool{}
+	seen = map[string]bool{}
 	for _, r := range edge.Requests() {
 		if r.Method != http.MethodPost {
 			continue
@@ -226,6 +227,7 @@ func mustBeOnce(t testing.TB, edge *riotsim.Edge) {
 		}
 		seen[string(r.Body)] = true
 	}
+	return seen
 }
 
 // What a server can do to a stream: a GET that it gave back goes again, by an
