@@ -22,7 +22,7 @@ func (s *TestServer) AssertCalls(t TB, host, method string, n int) {
 	t.Helper()
 	s.mustSelect(t, method)
 	s.mu.Lock()
-	lost := s.serial > uint64(len(s.log.buf)) //nolint:gosec // a length is never negative
+	lost := s.serial > uint64(len(s.log.buf))
 	s.mu.Unlock()
 	if lost {
 		t.Fatalf("riotsim: AssertCalls: Config.Arrivals is %d, and more arrived; want -1, which keeps all", s.cfg.Arrivals)

@@ -12,34 +12,41 @@ import (
 
 const testKey = "RGAPI-example-0001"
 
-// level is the program that the examples test: it asks Riot for a player's level, and once more when it is told to wait.
+// level is the program that the examples test: it asks Riot for a player's level, and again when it is told to wait.
 func level(client *http.Client, riot, puuid string, sleep func(time.Duration)) (int, error) {
 	for tries := 1; ; tries++ {
-		req, err := http.NewRequest(http.MethodGet, riot+"/lol/summoner/v4/summoners/by-puuid/"+puuid, http.NoBody)
-		if err != nil {
-			return 0, err
+		level, wait, err := ask(client, riot+"/lol/summoner/v4/summoners/by-puuid/"+puuid)
+		if wait == 0 || tries == 3 {
+			return level, err
 		}
-		req.Header.Set("X-Riot-Token", testKey)
-		resp, err := client.Do(req)
-		if err != nil {
-			return 0, err
-		}
-		defer resp.Body.Close()
-		if resp.StatusCode == http.StatusTooManyRequests && tries < 3 {
-			seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
-			if err != nil {
-				seconds = 1
-			}
-			sleep(time.Duration(seconds) * time.Second)
-			continue
-		}
-		if resp.StatusCode != http.StatusOK {
-			return 0, fmt.Errorf("riot says %s", resp.Status)
-		}
-		var player struct{ SummonerLevel int }
-		err = json.NewDecoder(resp.Body).Decode(&player)
-		return player.SummonerLevel, err
+		sleep(wait)
 	}
+}
+
+// ask makes one call. A wait that isn't 0 is that after a 429.
+func ask(client *http.Client, url string) (level int, wait time.Duration, err error) {
+	req, err := http.NewRequest(http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return 0, 0, err
+	}
+	req.Header.Set("X-Riot-Token", testKey)
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusTooManyRequests {
+		wait = time.Second
+		if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds > 0 {
+			wait = time.Duration(seconds) * time.Second
+		}
+	}
+	if resp.StatusCode != http.StatusOK {
+		return 0, wait, fmt.Errorf("riot says %s", resp.Status)
+	}
+	var player struct{ SummonerLevel int }
+	err = json.NewDecoder(resp.Body).Decode(&player)
+	return player.SummonerLevel, 0, err
 }
 
 // printer stands for a test's *testing.T, which examples don't have: it prints what fails.
