@@ -33,7 +33,10 @@ var layers = []layer{
 	{"internal/metrics", []string{".", "route", "limit"}, []string{"github.com/prometheus/client_golang"}},
 	{"internal/proxy", []string{".", "route", "limit"}, nil},
 
-	// What users import takes nothing along but the standard library.
+	// OpenTelemetry stays with those who import this package.
+	{"otelriftrelay", []string{".", "route"}, []string{"go.opentelemetry.io/otel"}},
+
+	// What users import else takes nothing along but the standard library.
 	{"riotsim", []string{"route"}, nil},
 	{".", []string{"route", "admit", "limit"}, nil},
 	{"admit", []string{"limit"}, nil},

@@ -33,6 +33,7 @@ type Hooks interface {
 
 // AdmissionEvent is the end of one wait for admission.
 type AdmissionEvent struct {
+	At       time.Time   // when it ended
 	Route    route.Route // zero when the call had none
 	Priority Priority
 	Key      string        // name; empty when rejected or without a key (RSO)
@@ -44,6 +45,7 @@ type AdmissionEvent struct {
 
 // AnswerEvent is the end of one try at Riot.
 type AnswerEvent struct {
+	At       time.Time // when the head of the answer had come, or failed to
 	Route    route.Route
 	Key      string        // name; empty without a key (RSO)
 	Try      int           // of the call, from 1
@@ -128,6 +130,7 @@ func (m multiHooks) Change(e ChangeEvent) {
 func (l *Limiter) tell(ctx context.Context, e AdmissionEvent) {
 	if l.cfg.Hooks != nil {
 		defer l.contain("Admission")
+		e.At = time.Now()
 		l.cfg.Hooks.Admission(ctx, e)
 	}
 }
