@@ -29,6 +29,8 @@ func (l *Limiter) deadline(ctx context.Context, o *Options) (at time.Time) {
 	wait := o.MaxWait
 	if wait == 0 {
 		wait = l.cfg.AdmissionTimeout
+	} else if wait < 0 && l.cluster != nil {
+		wait = storePatience
 	} else if wait < 0 {
 		return l.epoch
 	}

@@ -46,6 +46,10 @@ const (
 	ChangeKeyDisabled ChangeKind = "key_disabled"
 	// ChangeKeyEnabled: see Limiter.EnableKey.
 	ChangeKeyEnabled ChangeKind = "key_enabled"
+	// ChangeStoreAway: the Config.Store can't be reached, see Config.StoreLoss.
+	ChangeStoreAway ChangeKind = "store_away"
+	// ChangeStoreBack: it can be again, and judges.
+	ChangeStoreBack ChangeKind = "store_back"
 )
 
 // ChangeEvent is one thing that has changed, {Kind: "limit_changed", Key:
@@ -63,6 +67,7 @@ type ChangeEvent struct {
 	Until  time.Time     // of ChangeCooldownBegan: its end
 	Cause  limit.Kind    // of a cool-down: the 429
 	Status int           // of ChangeKeySuspended: the answer that spoke against it
+	Err    error         // of ChangeStoreAway: why
 	Lost   int           // changes just before this one that are not told: the hooks were too slow for them
 }
 
@@ -108,19 +113,22 @@ func (l *Limiter) gather() {
 	n := &l.news
 	list, lost := l.machine.Changes()
 	for _, c := range list {
-		if len(n.list) == maxNews && n.next > 0 {
-			n.list = n.list[:copy(n.list, n.list[n.next:])]
-			n.next = 0
-		}
-		if len(n.list) == maxNews {
-			n.lost++
-			continue
-		}
-		e := l.changeEvent(c)
-		e.Lost, n.lost = n.lost, 0
-		n.list = append(n.list, e)
+		n.add(l.changeEvent(c))
 	}
 	n.lost += lost
+}
+
+func (n *news) add(e ChangeEvent) {
+	if len(n.list) == maxNews && n.next > 0 {
+		n.list = n.list[:copy(n.list, n.list[n.next:])]
+		n.next = 0
+	}
+	if len(n.list) == maxNews {
+		n.lost++
+		return
+	}
+	e.Lost, n.lost = n.lost, 0
+	n.list = append(n.list, e)
 }
 
 // tellNews tells the hooks one change after another, until there are no more.

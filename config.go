@@ -70,6 +70,20 @@ type Config struct {
 	// own. 0 means 5 minutes; negative means no bound.
 	AdmissionTimeout time.Duration
 
+	// Store judges where several processes call with the same keys: see
+	// limit.Store. Nil means that this one is alone with them. SCOPE_ALIASES,
+	// Aliases here, need a process that is. The caller closes it, after the
+	// Limiter.
+	Store limit.Store
+
+	// Replica names this process for the Store, among all that live. Empty
+	// means a random name.
+	Replica string
+
+	// StoreLoss says what to do while the Store can't be reached. Empty means
+	// LossShare.
+	StoreLoss StoreLoss
+
 	// Hooks are told of every admission, every answer and every change of
 	// limits and keys. Nil means nobody listens.
 	Hooks Hooks
@@ -168,6 +182,12 @@ func (c Config) withDefaults() (Config, []limit.Quota, error) {
 	}
 	if c.AdmissionTimeout == 0 {
 		c.AdmissionTimeout = DefaultAdmissionTimeout
+	}
+	if c.Store != nil && len(c.Aliases) > 0 {
+		bad("Aliases", c.Aliases, "none with a Store, which judges each host for itself")
+	}
+	if c.StoreLoss != "" && c.StoreLoss != LossShare && c.StoreLoss != LossClosed {
+		bad("StoreLoss", string(c.StoreLoss), "share or closed")
 	}
 	keys, err := checkKeys(c.Keys)
 	if err != nil {

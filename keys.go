@@ -13,7 +13,8 @@ import (
 // a permit holds on to it, whatever becomes of the list.
 type held struct {
 	Key
-	id int
+	id  int
+	kid string // see kid
 }
 
 // keyList is the keys in use. It never changes: SetKeys makes another.
@@ -86,7 +87,7 @@ func (l *Limiter) setKeys(now limit.Instant, keys []Key) error {
 			} else {
 				back = append(back, id)
 			}
-			h := &held{k, id}
+			h := &held{k, id, kid(k.Value)}
 			if id < len(byID) {
 				byID[id] = h
 			} else {

@@ -29,9 +29,10 @@ type Limiter struct {
 	armed   limit.Instant // when timer fires; limit.Never when it won't
 	spare   []*waiter
 	closed  bool
-	held    []*held // by the machine's id; also of keys removed, until the id serves another
-	ids     []int   // of the keys in use, by place
-	groups  []int   // of the keys in use, by place
+	cluster *cluster // nil without a Store
+	held    []*held  // by the machine's id; also of keys removed, until the id serves another
+	ids     []int    // of the keys in use, by place
+	groups  []int    // of the keys in use, by place
 	news    news
 
 	hookPanics atomic.Int64
@@ -68,11 +69,16 @@ func New(cfg Config) (*Limiter, error) {
 		QueueTotal:    max(0, cfg.QueueTotal),
 		Start:         limit.Instant(cfg.Margin),
 		Watch:         cfg.Hooks != nil,
+		Shared:        cfg.Store != nil,
 	})
 	l.grantedFunc, l.expelledFunc = l.granted, l.expelled
 	l.ids17 = newIDMemory()
 	if err := l.setKeys(0, cfg.Keys); err != nil {
 		return nil, err
+	}
+	if cfg.Store != nil {
+		l.cluster = newCluster(l, &cfg)
+		l.cluster.start()
 	}
 	l.cfg.Keys = nil // from here on the list is what SetKeys says
 	return l, nil
@@ -103,6 +109,9 @@ func (l *Limiter) TryAcquire(r route.Route, o Options) (Permit, error) {
 func (l *Limiter) poll(now limit.Instant) {
 	l.machine.Expel(now, l.expelledFunc)
 	l.machine.Poll(now, l.grantedFunc)
+	if l.cluster != nil {
+		l.cluster.pump(now)
+	}
 	next := l.machine.NextWake()
 	if next >= l.armed || l.closed {
 		return
@@ -178,6 +187,9 @@ func (l *Limiter) Close() error {
 	defer l.unlock()
 	l.drain(l.now(), -limit.Never)
 	l.closed = true
+	if l.cluster != nil {
+		l.cluster.close()
+	}
 	if l.timer != nil {
 		l.timer.Stop()
 	}

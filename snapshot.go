@@ -19,6 +19,7 @@ type Snapshot struct {
 	Queued   int           // calls waiting, all queues together
 	InFlight int           // calls admitted and not yet answered
 	Draining bool          // closed or about to be
+	Store    *StoreState   // nil without a Config.Store
 
 	HookPanics int    // of Config.Hooks, contained
 	HookPanic  string // the latest of them, as "Change: index out of range"; empty while there was none
@@ -70,6 +71,7 @@ type WindowState struct {
 	Window   time.Duration // its length
 	Used     int           // calls that count now: own ones, be they in flight or answered, and those of others
 	Others   int           // of Used, calls of others on the same key, as far as Riot's counts show them
+	Peers    int           // of Used, calls of other replicas: see Config.Store
 	InFlight int           // of Used, own calls admitted and not yet answered
 	ResetIn  time.Duration // until all that counts now has expired, if nothing follows; 0 when nothing counts
 }
@@ -92,9 +94,14 @@ func (l *Limiter) Snapshot() Snapshot {
 	at, now := time.Now(), l.now()
 	m := l.machine.State(now)
 	keys, names := l.keyStates(now), l.namesByID()
+	var store *StoreState
+	if l.cluster != nil {
+		store = l.cluster.state()
+	}
 	l.mu.Unlock()
 
 	s := Snapshot{
+		Store:      store,
 		HookPanics: int(l.hookPanics.Load()),
 		At:         at, Margin: m.Margin, Pacing: m.Burst, Queued: m.Queued, InFlight: m.InFlight, Draining: m.Draining,
 		Keys: keys,
@@ -144,7 +151,7 @@ func scopeStates(scopes []admit.ScopeState, names []string) []ScopeState {
 		}
 		for j, w := range scope.Windows {
 			st.Windows[j] = WindowState{
-				Limit: w.N, Window: w.W, Used: w.Used, Others: w.Others, InFlight: min(scope.InFlight, w.Used-w.Others), ResetIn: w.ResetIn,
+				Limit: w.N, Window: w.W, Used: w.Used, Others: w.Others, Peers: w.Peers, InFlight: min(scope.InFlight, w.Used-w.Others), ResetIn: w.ResetIn,
 			}
 		}
 		states = append(states, st)

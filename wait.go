@@ -20,6 +20,7 @@ const (
 	WaitService       WaitKind = "service"       // trouble of Riot's stops the method for all keys
 	WaitOthers        WaitKind = "others"        // others on the same key may have used what room is left
 	WaitNoKey         WaitKind = "no_key"        // no key is usable for it
+	WaitReplicas      WaitKind = "replicas"      // the store is being asked, or gives what room there is to other replicas first
 	WaitTurn          WaitKind = "turn"          // nothing any more: it goes next
 )
 
@@ -64,6 +65,8 @@ func (w Wait) String() string {
 			return fmt.Sprintf("key %s was refused this method, another key is free %s", w.Key, until)
 		}
 		return "no usable key, next try " + until
+	case WaitReplicas:
+		return "other replicas go first, asks the store again " + until
 	case WaitTurn:
 	}
 	return "goes next"
@@ -124,6 +127,8 @@ func waitOf(y admit.Why, key string, now limit.Instant) Wait {
 		w.Kind = WaitCooldown
 	case limit.Solo:
 		w.Kind = WaitSynchronising
+	case limit.Shared:
+		w.Kind = WaitReplicas
 	case limit.Free:
 		w.Kind, w.Until = WaitTurn, 0
 	}

@@ -69,7 +69,11 @@ func (m *Machine) straight(now limit.Instant, l *lane) *Permit {
 // tryProbe admits a call whose keys are all suspect, if a probe is due.
 func (m *Machine) tryProbe(now limit.Instant, l *lane) (*Permit, Refusal) {
 	policy := m.policy(l.bucket.host, true)
-	if s := m.find(now, l, policy); s.at <= now {
+	if m.desk != nil && !m.desk.alone {
+		if id := m.dueProbe(now, l); id >= 0 {
+			return m.admit(now, l, id, policy), Refusal{}
+		}
+	} else if s := m.find(now, l, policy); s.at <= now {
 		return m.admit(now, l, s.key, policy), Refusal{}
 	}
 	return nil, Refusal{NoKey, m.ring.next(now, l.line.class)}
@@ -89,6 +93,9 @@ func (m *Machine) join(now limit.Instant, l *lane, w *Waiter, front bool) {
 	m.queued++
 	l.count(1)
 	m.wake(l.bucket.host, l.bucket.host.wakeAt())
+	if m.desk != nil {
+		m.seek(now, l)
+	}
 }
 
 // leave takes a call out of its lane.
@@ -139,6 +146,10 @@ func (m *Machine) Cancel(w *Waiter) bool {
 	if w.lane == nil {
 		return false
 	}
-	m.leave(w.lane, w)
+	l := w.lane
+	m.leave(l, w)
+	if m.desk != nil {
+		m.given(l)
+	}
 	return true
 }

@@ -2,13 +2,14 @@ package admit
 
 import "riftrelay/limit"
 
-// node is an element of a heap: a lane or a host, ordered by key.
+// node is an element of a heap: a lane, a host or an account, ordered by key.
 type node struct {
-	key  int64
-	last int64 // of equal keys the one with the lower last is first
-	pos  int   // index in its heap, -1 outside
-	lane *lane
-	host *host
+	key     int64
+	last    int64 // of equal keys the one with the lower last is first
+	pos     int   // index in its heap, -1 outside
+	lane    *lane
+	host    *host
+	account *account
 }
 
 // heap is a binary heap of nodes, the smallest key first, in which every node

@@ -26,6 +26,8 @@ type Config struct {
 	Start limit.Instant
 	// Watch has changes kept for Machine.Changes.
 	Watch bool
+	// Shared says that a store judges, which calls are asked of: see Ask.
+	Shared bool
 }
 
 // Bounds on what callers can name. Riot has 28 hosts and 82 methods.
@@ -53,6 +55,8 @@ type Machine struct {
 	shared   map[string]*scopeSet // by what Config.Alias names
 	watch    watch
 
+	desk *desk // nil unless a store judges
+
 	// What a scope is that nobody has used yet. Only asked, never charged.
 	unusedApp, unusedMethod *limit.Scope
 }
@@ -66,8 +70,11 @@ type bucketID struct {
 func New(cfg Config) *Machine {
 	m := &Machine{
 		cfg: cfg, ring: new(ring), hosts: map[string]*host{}, buckets: map[bucketID]*bucket{}, shared: map[string]*scopeSet{}, swept: -limit.Never,
-		unusedApp: limit.NewScope(cfg.Start, cfg.Assumed), unusedMethod: limit.NewScope(cfg.Start, nil),
 	}
+	if cfg.Shared {
+		m.desk = &desk{accounts: map[accountID]*account{}, replicas: 1}
+	}
+	m.unusedApp, m.unusedMethod = m.newScope(cfg.Assumed, false), m.newScope(nil, true)
 	ids := make([]int, cfg.Keys)
 	for i := range ids {
 		ids[i] = m.AddKey(0, nil)
@@ -127,10 +134,11 @@ type Permit struct {
 	Key int    // its id; -1 for a keyless call
 	Gen uint32 // the shell's own: counts the uses of this Permit
 
-	hold   limit.Hold
-	bucket *bucket
-	index  int  // in Machine.permits
-	probe  bool // of a suspect key
+	hold     limit.Hold
+	bucket   *bucket
+	index    int  // in Machine.permits
+	probe    bool // of a suspect key
+	reported bool // to the store, when it was counted
 }
 
 // wake sets when a host is to be looked at.

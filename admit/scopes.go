@@ -117,16 +117,32 @@ func (m *Machine) use(b *bucket, key int) (app, method *limit.Scope) {
 	if key < 0 {
 		key = 0
 	} else if app = at(b.host.apps, key); app == nil {
-		app = limit.NewScope(m.cfg.Start, m.cfg.Assumed)
-		app.Tolerate(m.cfg.Tolerance)
+		app = m.newScope(m.cfg.Assumed, false)
 		put(&b.host.apps, key, app)
 	}
 	if method = at(b.set.scopes, key); method == nil {
-		method = limit.NewScope(m.cfg.Start, nil)
-		method.Tolerate(m.cfg.Tolerance)
+		method = m.newScope(nil, true)
 		put(&b.set.scopes, key, method)
 	}
 	return app, method
+}
+
+// newScope makes the scope of an application, or of a method.
+func (m *Machine) newScope(assumed []limit.Quota, method bool) *limit.Scope {
+	s := limit.NewScope(m.cfg.Start, assumed)
+	s.Tolerate(m.cfg.Tolerance)
+	m.share(s, method)
+	return s
+}
+
+// share has a new scope judged by the store, if there is one.
+func (m *Machine) share(s *limit.Scope, method bool) {
+	if m.desk == nil {
+		return
+	}
+	if s.Lease(method); m.desk.alone {
+		s.GoAlone(0, m.desk.replicas, m.cfg.Margin)
+	}
 }
 
 // at gives the scope of a key, nil while there is none.

@@ -105,7 +105,7 @@ func (m *Machine) admit(now limit.Instant, l *lane, key int, policy limit.Policy
 	} else {
 		p = new(Permit)
 	}
-	p.Key, p.bucket, p.index = key, l.bucket, len(m.permits)
+	p.Key, p.bucket, p.index, p.reported = key, l.bucket, len(m.permits), false
 	m.permits = append(m.permits, p)
 	app, method := m.use(l.bucket, key)
 	m.take(now, p, policy, app, method)

@@ -9,6 +9,9 @@ import (
 // Sent notes that the call was written.
 func (m *Machine) Sent(now limit.Instant, p *Permit) {
 	p.hold.Sent(now, p.bucket.host.margin.J())
+	if _, leased := p.hold.Leased(); m.desk != nil && !leased && !m.desk.alone {
+		m.account(p.bucket.host, p.Key).owe(now) // a probe, which no lease is asked for
+	}
 	m.changed(now, p.bucket)
 }
 
@@ -39,7 +42,11 @@ func (m *Machine) Answer(now limit.Instant, p *Permit, a limit.Answer) limit.Les
 	if sent {
 		back = margin.Back(now.Sub(sentAt))
 	}
-	p.hold.Settle(now, margin.J(), back)
+	at := p.hold.Settle(now, margin.J(), back)
+	if m.desk != nil {
+		m.settled(now, p, at, false)
+		m.taught(now, p, a, lesson, app, method)
+	}
 	m.finish(now, p)
 	if margin.J() < was {
 		m.recheckHost(now, h) // the charges that its lanes are parked for expire earlier
@@ -48,13 +55,22 @@ func (m *Machine) Answer(now limit.Instant, p *Permit, a limit.Answer) limit.Les
 }
 
 // Stands reports whether a call that was admitted may still be sent: no 429 has
-// stopped its budgets since.
-func (m *Machine) Stands(now limit.Instant, p *Permit) bool { return !p.hold.Stopped(now) }
+// stopped its budgets since, and a store's lease, if it goes on one, is good.
+func (m *Machine) Stands(now limit.Instant, p *Permit) bool {
+	if x, leased := p.hold.Leased(); leased && now >= x.By {
+		return false // its charge may have expired before it arrives
+	}
+	return !p.hold.Stopped(now)
+}
 
 // Release ends a permit without an answer: what was never written costs
 // nothing, what was may have been counted (R3), or may still be.
 func (m *Machine) Release(now limit.Instant, p *Permit) {
-	if _, sent := p.hold.IsSent(); sent {
+	_, sent := p.hold.IsSent()
+	if m.desk != nil {
+		m.settled(now, p, p.hold.Latest(), !sent)
+	}
+	if sent {
 		p.hold.Abandon()
 	} else {
 		p.hold.Refund()

@@ -15,6 +15,7 @@ type Hold struct {
 	sent    bool
 	sentAt  Instant
 	latest  Instant // by which a sent call has arrived: J after the sending
+	leased  Lease   // that the call goes on; zero where no Store judges
 }
 
 type charge struct {
@@ -34,7 +35,7 @@ func (c charge) known() int { return c.base + c.w.sentTotal }
 // turn at every gate that is passed one by one. Next must have agreed. Nil
 // scopes are skipped.
 func (h *Hold) Take(now Instant, p Policy, service *Gate, scopes ...*Scope) {
-	h.charges, h.gates, h.scopes, h.sent = h.charges[:0], h.gates[:0], h.scopes[:0], false
+	h.charges, h.gates, h.scopes, h.sent, h.leased = h.charges[:0], h.gates[:0], h.scopes[:0], false, Lease{}
 	h.service, h.taken = service, now
 	if service != nil {
 		h.pass(now, service)
@@ -57,9 +58,12 @@ func (h *Hold) Take(now Instant, p Policy, service *Gate, scopes ...*Scope) {
 		if s.breaker.level > 0 && s.breaker.recovered(now) {
 			s.halve()
 		}
+		if l := s.leasing; l != nil && l.needed && !l.alone {
+			h.leased, _ = l.take(now, p.Unpaced)
+		}
 		for _, w := range s.windows {
 			w.pending++
-			w.pace.grant(now, w.quota.W, w.n(), p.Margin, held)
+			w.pace.grant(now, w.quota.W, w.rate(now), p.Margin, held)
 			h.charges = append(h.charges, charge{w: w})
 		}
 	}
@@ -113,8 +117,8 @@ func (h *Hold) IsSent() (at Instant, ok bool) { return h.sentAt, h.sent }
 
 // Settle ends a call whose answer's head came at now, at least back after
 // Riot counted it, see Margin.Back. A call that was never reported as sent
-// counts as sent now.
-func (h *Hold) Settle(now Instant, j, back time.Duration) {
+// counts as sent now. It gives u, when the charges' time begins.
+func (h *Hold) Settle(now Instant, j, back time.Duration) (u Instant) {
 	h.Sent(now, j)
 	for _, c := range h.charges {
 		// After at + j the charge's expiry is final: u = at + j.
@@ -123,7 +127,12 @@ func (h *Hold) Settle(now Instant, j, back time.Duration) {
 		}
 	}
 	h.leave()
+	return min(max(now.Add(-back), h.sentAt), h.sentAt.Add(j))
 }
+
+// Latest gives by when a call that was sent has arrived: u, if it gets no
+// answer.
+func (h *Hold) Latest() Instant { return h.latest }
 
 // Abandon ends a call that was sent and got no answer: given up, timed out or
 // reset, it may still be on its way, so u is the time of sending plus J.

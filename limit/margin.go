@@ -23,6 +23,9 @@ type Margin struct {
 	most    extreme
 	forced  time.Duration // by evidence that J was too small
 	since   Instant       // of forced
+
+	peers time.Duration // J of other replicas, for as long as there are too few round trips
+	apart time.Duration // what the way is longer than that of the nearest of them
 }
 
 const (
@@ -38,7 +41,26 @@ func NewMargin(b Bounds) *Margin {
 }
 
 // J gives the margin in force.
-func (m *Margin) J() time.Duration { return m.j }
+func (m *Margin) J() time.Duration { return m.j + m.apart }
+
+// Least gives the least round trip that is remembered; 0 if none is.
+func (m *Margin) Least() time.Duration {
+	if m.samples == 0 {
+		return 0
+	}
+	return m.least.value
+}
+
+// Compare takes over what other replicas have found: their J, and the least
+// round trip of all. The way of one call may be longer than that of another
+// also because it comes from elsewhere.
+func (m *Margin) Compare(now Instant, j, trip time.Duration) {
+	m.peers, m.apart = j, 0
+	if least := m.Least(); trip > 0 && least > trip {
+		m.apart = least - trip
+	}
+	m.update(now)
+}
 
 // Back gives a time that the way back took at least, of a round trip: half of
 // the least that is remembered. It is right as long as the delay hasn't fallen
@@ -78,7 +100,7 @@ func (m *Margin) update(now Instant) {
 	spread := m.most.value - m.least.value
 	j := spread + spread/4 + 2*time.Millisecond
 	if m.samples < enoughSamples {
-		j = max(j, m.bounds.Start)
+		j = max(j, m.bounds.Start, m.peers)
 	}
 	for m.forced > 0 && now.Sub(m.since) >= forcedHalves {
 		m.since = m.since.Add(forcedHalves)

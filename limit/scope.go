@@ -13,12 +13,13 @@ type Scope struct {
 	windows  []*window // by length, shortest first
 	inFlight int
 	breaker  breaker
-	known    bool    // Riot's limits have been seen, or it was seen to have none
-	restored bool    // the windows were, so they are worth saving again
-	silent   int     // counted answers without limits while not known
-	lowered  Instant // when a limit was last seen to be lower than before
-	toldBy   Instant // when the call was sent whose answer told the limits
-	tighter  Instant // when it was last found to allow less than had been thought
+	known    bool     // Riot's limits have been seen, or it was seen to have none
+	restored bool     // the windows were, so they are worth saving again
+	silent   int      // counted answers without limits while not known
+	lowered  Instant  // when a limit was last seen to be lower than before
+	toldBy   Instant  // when the call was sent whose answer told the limits
+	tighter  Instant  // when it was last found to allow less than had been thought
+	leasing  *leasing // nil unless a Store judges for it
 }
 
 // silentAnswers is how many counted answers in a row without limits show that
@@ -44,6 +45,9 @@ func (s *Scope) sort() {
 // more call go; now when that is at once, Never when it hangs on calls under
 // way. Nil scopes are skipped.
 func (s *Scope) Next(now Instant, p Policy) Instant {
+	if s.leasing != nil && !s.leasing.alone {
+		return s.nextLeased(now, p)
+	}
 	at := s.Gate.Next(now)
 	for _, w := range s.windows {
 		at = max(at, w.next(now, p, s.inFlight > 0))
@@ -54,6 +58,9 @@ func (s *Scope) Next(now Instant, p Policy) Instant {
 // Nth estimates when the k-th of further calls could go, were no others to
 // come in between and none of them to go before from.
 func (s *Scope) Nth(now, from Instant, k int, p Policy) Instant {
+	if s.leasing != nil && !s.leasing.alone {
+		return s.nthLeased(now, from, k)
+	}
 	at := max(from, s.Opens(now))
 	if !s.known && !s.restored {
 		return at // what is assumed is no reason to refuse
@@ -99,6 +106,7 @@ func (s *Scope) State(now Instant, j time.Duration) ScopeState {
 	st.Cooldown, st.Cause = s.Gate.Cooldown(now)
 	for i, w := range s.windows {
 		st.Windows[i] = w.state(now, j)
+		s.leasing.among(&st.Windows[i])
 	}
 	return st
 }
@@ -161,8 +169,16 @@ func (s *Scope) learn(now Instant, limits, counts string, counted bool, h *Hold,
 			if told {
 				// Calls from before the window was known. Those under way may
 				// be among them, but none that is still to be counted is.
-				w.answered.push(now, min(count-1, q.n), w.span)
+				if s.leasing == nil {
+					w.answered.push(now, min(count-1, q.n), w.span)
+				} else { // they may be other replicas'
+					w.others.push(now, min(count-1, q.n), w.span)
+				}
 				w.note(now, count, h, j)
+			}
+			if s.Apart() {
+				w.cap = int(aloneShare*float64(q.n)) / s.leasing.replicas
+				w.capNext, w.capAt = w.cap, now
 			}
 			s.windows = append(s.windows, w)
 			fresh = true
@@ -177,7 +193,9 @@ func (s *Scope) learn(now Instant, limits, counts string, counted bool, h *Hold,
 		}
 		if told {
 			w.note(now, count, h, j)
-			w.counted(now, count, h, j)
+			if s.leasing == nil { // else other replicas' calls would seem to be others'
+				w.counted(now, count, h, j)
+			}
 		}
 	}
 	if fresh {

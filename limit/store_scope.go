@@ -220,6 +220,7 @@ func (s *storeScope) merge(now millis, v Saved) {
 		}
 		for _, c := range sw.Own {
 			w.own.add(w.slot(now-c.Age.Milliseconds()+w.w), c.N)
+			w.granted += c.N // else Riot's next count would show strangers
 		}
 		for _, c := range sw.Others {
 			w.others.add(w.slot(now-c.Age.Milliseconds()+w.w), c.N)

@@ -11,6 +11,7 @@ const (
 	Reserved                  // the room that is left may have been used by others on the key
 	Stopped                   // a stop after a 429
 	Solo                      // a call went alone, or is to go alone after the start: its answer is waited for
+	Shared                    // the store gives the room to other replicas first, or is being asked
 )
 
 // Why is the hindrance that lasts longest, e.g. {Full, 3s, {100:120, Used: 100}}
@@ -24,6 +25,9 @@ type Why struct {
 
 // Why tells what Next hangs on.
 func (s *Scope) Why(now Instant, p Policy) Why {
+	if s.leasing != nil && !s.leasing.alone {
+		return s.whyLeased(now, p)
+	}
 	y := s.Gate.Why(now)
 	unpaced := p
 	unpaced.Unpaced = true
@@ -38,6 +42,34 @@ func (s *Scope) Why(now Instant, p Policy) Why {
 			if y.Hindrance = Full; y.Window.Used < y.Window.N {
 				y.Hindrance = Reserved
 			}
+		}
+	}
+	return y
+}
+
+// whyLeased is Why for a scope that a store judges for: by what it said last.
+func (s *Scope) whyLeased(now Instant, p Policy) Why {
+	l := s.leasing
+	if left, cause := s.Cooldown(now); left > 0 {
+		return Why{Hindrance: Stopped, Until: s.until, Cause: cause}
+	}
+	if !l.needed || l.next(now, p.Unpaced) <= now {
+		return Why{Until: now}
+	}
+	y := Why{Hindrance: Shared, Until: max(now, l.again[index(p.Unpaced)])}
+	switch l.why[index(p.Unpaced)] {
+	case WaitCharges:
+		y.Hindrance = Full
+	case WaitPace:
+		y.Hindrance = Paced
+	case WaitAlone:
+		y.Hindrance = Solo
+	case WaitNone, WaitStop, WaitShare:
+		return y
+	}
+	for _, x := range l.view.Windows { // the fullest
+		if y.Window.N == 0 || (x.Used+x.Others)*y.Window.N > y.Window.Used*x.N {
+			y.Window = WindowState{Quota: x.Quota, Used: x.Used + x.Others, Others: x.Others}
 		}
 	}
 	return y

@@ -41,6 +41,11 @@ type window struct {
 	pace      pace
 	opened    Instant // when the last call with count 1 was counted, at the latest (R10); 0 when not known
 	filled    Instant // from when on it is told again that the window is full: see Scope.Filled
+
+	// While the Store is away: how many own charges there may be, and from capAt
+	// on. 0 as capAt is no bound.
+	cap, capNext int
+	capAt        Instant
 }
 
 func newWindow(q Quota) *window { return &window{quota: q, span: spanOf(q.W)} }
@@ -80,17 +85,30 @@ func (w *window) next(now Instant, p Policy, underWay bool) Instant {
 		at = max(at, w.freed(over+1, p.Margin))
 		w.held = at
 	}
+	if n, on := w.capOf(now); on && w.pending+w.own() >= n {
+		at = max(at, w.freed(w.pending+w.own()-n+1, p.Margin))
+		w.held = at
+	}
 	if !p.Unpaced {
 		at = max(at, w.paced(now, used, burst, p.Margin))
 	}
 	return at
 }
 
+// rate is how many calls a window's length is paced for.
+func (w *window) rate(now Instant) int {
+	if n, on := w.capOf(now); on {
+		return max(1, min(n, w.n()))
+	}
+	return w.n()
+}
+
 // paced gives when the schedule lets the next call go, or the share of the
 // window that needs none has room.
 func (w *window) paced(now Instant, used int, burst float64, j time.Duration) Instant {
-	at := w.pace.next(now, used, w.n(), burst)
-	if share := int(math.Ceil(burst * float64(w.n()))); at > now && share > 0 {
+	n := w.rate(now)
+	at := w.pace.next(now, used, n, burst)
+	if share := int(math.Ceil(burst * float64(n))); at > now && share > 0 {
 		at = min(at, w.freed(used-share+1, j))
 	}
 	return at
@@ -184,6 +202,7 @@ type WindowState struct {
 	Quota
 	Used    int           // charges that count now
 	Others  int           // of those, calls of others on the same key
+	Peers   int           // of those, calls of other replicas
 	Pending int           // of those, admitted and not yet sent
 	ResetIn time.Duration // until all present charges have expired
 }

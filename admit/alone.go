@@ -1,0 +1,149 @@
+package admit
+
+import "riftrelay/limit"
+
+// GoAlone has the machine judge by itself, the store being away: within a share
+// of each limit that all replicas can use at once.
+func (m *Machine) GoAlone(now limit.Instant, replicas int) {
+	d := m.desk
+	if d.alone {
+		return
+	}
+	d.alone, d.replicas = true, max(1, replicas)
+	for _, h := range m.hosts {
+		for _, s := range h.apps {
+			if s != nil {
+				s.GoAlone(now, d.replicas, h.margin.J())
+			}
+		}
+	}
+	for _, b := range m.buckets {
+		for _, s := range b.set.scopes {
+			if s != nil {
+				s.GoAlone(now, d.replicas, b.host.margin.J())
+			}
+		}
+	}
+	m.unusedApp.GoAlone(now, d.replicas, m.cfg.Margin)
+	m.unusedMethod.GoAlone(now, d.replicas, m.cfg.Margin)
+	for _, a := range d.accounts {
+		a.done, a.facts, a.with, a.flush = nil, nil, nil, limit.Never
+		a.owe(now)
+	}
+	m.recheck(now)
+}
+
+// Rejoin has the store judge again. Until the given moment, by when all replicas
+// have told it what they spent, each keeps to its share as well.
+func (m *Machine) Rejoin(now, until limit.Instant) {
+	d := m.desk
+	if !d.alone {
+		return
+	}
+	d.alone, d.trusted = false, until
+	for _, h := range m.hosts {
+		for _, s := range h.apps {
+			if s != nil {
+				s.Rejoin(until)
+			}
+		}
+	}
+	for _, b := range m.buckets {
+		for _, s := range b.set.scopes {
+			if s != nil {
+				s.Rejoin(until)
+			}
+		}
+	}
+	m.unusedApp.Rejoin(0)
+	m.unusedMethod.Rejoin(0)
+	for _, a := range d.accounts {
+		m.desk.wants(a, now)
+	}
+	m.seekAll(now)
+	m.recheck(now)
+}
+
+func (m *Machine) seekAll(now limit.Instant) {
+	for _, b := range m.buckets {
+		for _, l := range b.lanes {
+			if l.n > 0 {
+				m.seek(now, l)
+			}
+		}
+	}
+}
+
+// lost notes that the store knows nothing any more of a budget: leases are void,
+// and it is to be told all that was spent.
+func (m *Machine) lost(now limit.Instant, a *account) {
+	a.merge, a.from = true, -limit.Never
+	a.done = nil
+	for _, b := range a.with {
+		_, s := m.use(b, a.key)
+		s.Spare(now, [2]int{})
+	}
+	a.with = nil
+}
+
+// spent gives what was spent on an account since a.from, and what is known of
+// its limits.
+func (m *Machine) spent(now limit.Instant, a *account) []limit.Account {
+	list := []limit.Account{} // not nil: there is something to say, if only that
+	j := a.host.margin.J()
+	add := func(method string, s *limit.Scope) {
+		if s == nil {
+			return
+		}
+		if v := s.Save(now, j); len(v.Windows) > 0 || v.Stop > 0 {
+			list = append(list, limit.Account{Method: method, Saved: v.Since(now.Sub(max(a.from, 0)))})
+		}
+	}
+	if a.key >= 0 {
+		add("", at(a.host.apps, a.key))
+	}
+	for _, b := range m.buckets {
+		if b.host == a.host && b.keyless == (a.key < 0) {
+			add(b.method, at(b.set.scopes, max(a.key, 0)))
+		}
+	}
+	return list
+}
+
+// Hint has a budget that may have changed asked about; with an empty host all
+// of them.
+func (m *Machine) Hint(now limit.Instant, key int, host string) {
+	for id, a := range m.desk.accounts {
+		if host != "" && (id.key != key || id.host.name != host) {
+			continue
+		}
+		for _, b := range m.buckets {
+			if b.host == a.host {
+				if s := at(b.set.scopes, max(a.key, 0)); s != nil {
+					s.AskAgain(0, 0, limit.WaitNone)
+					s.AskAgain(1, 0, limit.WaitNone)
+				}
+			}
+		}
+		if host == "" && a.epoch != 0 {
+			a.facts = append(a.facts, fact{limit.Fact{}, now}) // to hear of its epoch
+		}
+		m.desk.wants(a, now)
+	}
+}
+
+// Suspected tells of a key's health what another replica found.
+func (m *Machine) Suspected(now limit.Instant, id int, suspect bool) {
+	k := &m.ring.keys[id]
+	if !k.live || k.suspect == suspect {
+		return
+	}
+	if suspect {
+		k.suspect, k.probes, k.next = true, 0, now.Add(firstProbe)
+		m.expel = true
+	} else {
+		k.suspect, k.probes, k.denied, k.reasons = false, 0, "", nil
+	}
+	m.ring.open(id)
+	m.recheck(now)
+}

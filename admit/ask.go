@@ -1,0 +1,319 @@
+package admit
+
+import (
+	"time"
+
+	"riftrelay/limit"
+)
+
+// Ask is what a store is to be asked for one budget.
+type Ask struct {
+	Key  int // id; -1 for keyless calls
+	Host string
+
+	// Merge, when not nil, is to be merged first: see limit.Store.
+	Merge []limit.Account
+	limit.Ask
+
+	account *account
+	buckets []*bucket // by demand
+	wants   [][2]int  // by demand
+}
+
+// NextAsk gives when Ask next has something to ask.
+func (m *Machine) NextAsk() limit.Instant {
+	if m.desk.alone {
+		return limit.Never
+	}
+	return m.desk.due.top()
+}
+
+// SetHorizon sets how far ahead permits are asked for: twice the way to the
+// store and back, and a little more.
+func (m *Machine) SetHorizon(d time.Duration) { m.desk.horizon = d }
+
+// Ask gives the next question to the store; nil when there is none at now. Its
+// answer goes to Replied, or Failed.
+func (m *Machine) Ask(now limit.Instant) *Ask {
+	for m.NextAsk() <= now {
+		a := m.desk.due[0].account
+		m.desk.due.remove(&a.node)
+		if q := m.ask(now, a); q != nil {
+			return q
+		}
+	}
+	return nil
+}
+
+func (m *Machine) ask(now limit.Instant, a *account) *Ask {
+	m.giveBack(now, a)
+	q := &Ask{Key: a.key, Host: a.host.name, account: a}
+	next := m.demand(now, a, q)
+	if len(q.Demands) == 0 && len(a.done) == 0 && len(a.facts) == 0 && !a.merge {
+		if len(a.with) > 0 {
+			next = min(next, now.Add(flushAfter))
+		}
+		m.desk.wants(a, next)
+		return nil
+	}
+	if a.merge {
+		q.Merge, a.merge = m.spent(now, a), false
+	}
+	n := min(len(a.done), limit.MostDone)
+	for _, d := range a.done[:n] {
+		q.Done = append(q.Done, limit.Done{Stub: d.stub, Unsent: d.unsent, Ago: now.Sub(d.at)})
+	}
+	a.done = append(a.done[:0], a.done[n:]...)
+	for _, f := range a.facts {
+		f.SentAgo = now.Sub(f.sent)
+		q.Facts = append(q.Facts, f.Fact)
+	}
+	a.facts = a.facts[:0]
+	if a.flush = limit.Never; len(a.done) > 0 {
+		a.flush = now
+	}
+	q.Burst, q.Margin, q.Trip, q.Horizon = m.cfg.Burst, a.host.margin.J(), a.host.margin.Least(), m.desk.horizon
+	if a.key >= 0 {
+		q.Assumed = m.cfg.Assumed
+	}
+	for i, b := range q.buckets {
+		_, s := m.use(b, a.key)
+		s.Asking(q.wants[i])
+	}
+	a.asking = true
+	return q
+}
+
+// giveBack reports the leases that nobody waits for, or that are too old.
+func (m *Machine) giveBack(now limit.Instant, a *account) {
+	with := a.with[:0]
+	for _, b := range a.with {
+		_, s := m.use(b, a.key)
+		for _, x := range s.Spare(now, b.eligible(m, now, a.key)) {
+			a.report(done{x.Stub, true, now})
+		}
+		if s.Outstanding(0)+s.Outstanding(1) > 0 {
+			with = append(with, b)
+		}
+	}
+	clear(a.with[len(with):])
+	a.with = with
+}
+
+// eligible counts, by class, the calls of a bucket that wait and may go on a
+// key.
+func (b *bucket) eligible(m *Machine, now limit.Instant, key int) (n [2]int) {
+	for _, l := range b.lanes {
+		if l.n > 0 && m.asks(now, l, key) {
+			n[index(l.line.class.high)] += l.n
+		}
+	}
+	return n
+}
+
+// demand fills in what is wanted on an account, and gives when more may be.
+func (m *Machine) demand(now limit.Instant, a *account, q *Ask) (next limit.Instant) {
+	next = limit.Never
+	var buckets []*bucket
+	seen := map[*bucket]bool{}
+	for _, line := range a.host.busy {
+		for _, h := range [...]heap{line.ready, line.parked, line.split} {
+			for _, n := range h {
+				if b := n.lane.bucket; !seen[b] && b.keyless == (a.key < 0) {
+					seen[b] = true
+					buckets = append(buckets, b)
+				}
+			}
+		}
+	}
+	if a.key >= 0 {
+		if at := m.app(a.host, a.key).Opens(now); at > now.Add(m.desk.horizon) {
+			return at // stopped
+		}
+	}
+	a.turn++
+	for i := range buckets {
+		b := buckets[(a.turn+i)%len(buckets)]
+		key := max(a.key, 0)
+		s := m.method(b, key)
+		if at := max(b.service.Next(now), s.Opens(now)); at > now.Add(m.desk.horizon) {
+			next = min(next, at)
+			continue
+		}
+		var want [2]int
+		for class := range want {
+			n := m.unmet(now, b, a.key, class)
+			if n == 0 {
+				continue
+			}
+			if at := s.AskAt(class); at > now {
+				next = min(next, at)
+				continue
+			}
+			want[class] = min(n, limit.MostWanted)
+		}
+		if want == [2]int{} {
+			continue
+		}
+		if len(q.Demands) == limit.MostDemands {
+			return now // the rest next time
+		}
+		q.Demands = append(q.Demands, limit.Demand{Method: b.method, Want: want})
+		q.buckets, q.wants = append(q.buckets, b), append(q.wants, want)
+	}
+	return next
+}
+
+// unmet counts the calls of a bucket and class for which there is no lease yet,
+// nor one being asked for. Calls that can go on this key alone don't count
+// those of other keys.
+func (m *Machine) unmet(now limit.Instant, b *bucket, key, class int) int {
+	pinned, shared := 0, 0
+	for _, l := range b.lanes {
+		switch {
+		case l.n == 0 || index(l.line.class.high) != class || !m.asks(now, l, key):
+		case l.line.class.pin >= 0:
+			pinned += l.n
+		default:
+			shared += l.n
+		}
+	}
+	if pinned+shared == 0 {
+		return 0
+	}
+	mine, all := 0, 0
+	for id, s := range b.set.scopes {
+		if s != nil {
+			n := s.Outstanding(class)
+			all += n
+			if id == max(key, 0) {
+				mine = n
+			}
+		}
+	}
+	if key >= 0 && m.ring.from[key] > 0 { // suspect: its probe
+		return max(0, min(1, pinned+shared)-mine)
+	}
+	return max(0, pinned-mine) + max(0, shared-all)
+}
+
+// Replied takes over the store's answer to q, which was sent at sentAt.
+func (m *Machine) Replied(now, sentAt limit.Instant, q *Ask, r limit.Reply) {
+	a := q.account
+	m.answered(q)
+	if m.desk.alone {
+		return // what was granted ends by itself
+	}
+	if a.epoch != 0 && a.epoch != r.Epoch {
+		m.lost(now, a)
+	}
+	a.epoch = r.Epoch
+	app := m.unusedApp
+	if a.key >= 0 {
+		app, _ = m.scopesOf(a, q)
+		app.Adopt(now, r.App)
+	}
+	a.host.margin.Compare(now, r.Margin, r.Trip)
+	bases := make([]*limit.Bases, len(q.buckets))
+	for i, b := range q.buckets {
+		_, s := m.use(b, a.key)
+		s.Adopt(now, r.Views[i])
+		bases[i] = &limit.Bases{App: r.App.Bases(), Method: r.Views[i].Bases()}
+		at := limit.Instant(0)
+		if r.Waits[i].In > 0 {
+			at = now.Add(r.Waits[i].In)
+		}
+		for class, n := range q.wants[i] {
+			if n > 0 {
+				s.AskAgain(class, at, r.Waits[i].Why)
+			}
+		}
+	}
+	way := now.Sub(sentAt) / 2 // permits start by the store's clock
+	for _, g := range r.Grants {
+		b := q.buckets[g.Demand]
+		_, s := m.use(b, a.key)
+		s.Grant(g.High, limit.Lease{
+			Stub: g.Stub, Start: max(now, now.Add(g.Start-way)), By: sentAt.Add(g.Start + limit.SendBy), Bases: bases[g.Demand],
+		})
+		a.holds(b)
+	}
+	for _, b := range q.buckets {
+		m.changed(now, b)
+		for _, l := range b.lanes {
+			if l.n > 0 {
+				m.seek(now, l)
+			}
+		}
+	}
+	m.after(now, a)
+}
+
+// scopesOf gives the application's scope of an account, made if need be.
+func (m *Machine) scopesOf(a *account, q *Ask) (app, method *limit.Scope) {
+	if len(q.buckets) > 0 {
+		return m.use(q.buckets[0], a.key)
+	}
+	if app = at(a.host.apps, a.key); app == nil {
+		app = m.newScope(m.cfg.Assumed, false)
+		put(&a.host.apps, a.key, app)
+	}
+	return app, nil
+}
+
+func (a *account) holds(b *bucket) {
+	for _, x := range a.with {
+		if x == b {
+			return
+		}
+	}
+	a.with = append(a.with, b)
+}
+
+// answered ends the asking of q.
+func (m *Machine) answered(q *Ask) {
+	a := q.account
+	a.asking = false
+	for i, b := range q.buckets {
+		_, s := m.use(b, a.key)
+		s.Asking([2]int{-q.wants[i][0], -q.wants[i][1]})
+	}
+}
+
+// after has an account looked at again that has been answered.
+func (m *Machine) after(now limit.Instant, a *account) {
+	at := a.flush
+	if a.merge {
+		at = now
+	}
+	if len(a.with) > 0 {
+		at = min(at, now.Add(flushAfter))
+	}
+	m.desk.wants(a, at)
+	for _, line := range a.host.busy {
+		for _, h := range [...]heap{line.ready, line.parked, line.split} {
+			for _, n := range h {
+				if m.asks(now, n.lane, a.key) && (n.lane.bucket.keyless == (a.key < 0)) {
+					m.desk.wants(a, max(now, m.method(n.lane.bucket, max(a.key, 0)).AskAt(index(n.lane.line.class.high))))
+				}
+			}
+		}
+	}
+}
+
+// Failed notes that q got no answer. What it reported may have been taken over:
+// only stops, which do no harm twice, are told again.
+func (m *Machine) Failed(now limit.Instant, q *Ask) {
+	a := q.account
+	m.answered(q)
+	for _, f := range q.Facts {
+		if f.Stop > 0 {
+			a.facts = append(a.facts, fact{f, now.Add(-f.SentAgo)})
+			m.plan(now, a, false)
+		}
+	}
+	if q.Merge != nil {
+		a.merge = true
+	}
+	m.after(now, a)
+}

@@ -1,0 +1,374 @@
+package riftrelay
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"time"
+
+	"riftrelay/admit"
+	"riftrelay/limit"
+)
+
+// StoreLoss says what a Limiter does while it can't reach its Config.Store.
+type StoreLoss string
+
+// The ways.
+const (
+	// LossShare goes on within a share of each limit that all replicas can use
+	// at once: nine tenths, divided by their number.
+	LossShare StoreLoss = "share"
+	// LossClosed lets nothing go.
+	LossClosed StoreLoss = "closed"
+)
+
+// Times of a cluster.
+const (
+	// storeTimeout is how long one call of the store may take. A store that
+	// freezes costs a waiting call no more than that, once.
+	storeTimeout = 100 * time.Millisecond
+
+	// storePatience is how long a call that goes now or never waits for the
+	// store: it can't be asked in no time.
+	storePatience = 2 * storeTimeout
+
+	beatEvery  = time.Second
+	probeEvery = 250 * time.Millisecond // while the store is away
+	sweepEvery = 250 * time.Millisecond
+
+	// rejoinAfter is how long each replica keeps to its share once the store is
+	// back: by then all of them have told it what they spent.
+	rejoinAfter = 2*probeEvery + beatEvery + storeTimeout
+
+	mostHorizon = 500 * time.Millisecond
+)
+
+// cluster is a Limiter's side of Config.Store: it asks what the machine wants to
+// know, hears hints, says that it lives, and notices when the store is away.
+type cluster struct {
+	l       *Limiter
+	store   limit.Store
+	replica string
+	loss    StoreLoss
+	ctx     context.Context // ends with Close
+	stop    context.CancelFunc
+	kick    chan struct{} // capacity 1: beat now
+
+	// With l.mu held.
+	timer *time.Timer
+	armed limit.Instant
+	trip  time.Duration // to the store and back, of late
+	away  error         // why; nil while it is there
+	since time.Time     // of away
+	peers int
+	told  map[string]bool // by kid, whether the store was told that the key is suspect
+}
+
+func newCluster(l *Limiter, cfg *Config) *cluster {
+	ctx, stop := context.WithCancel(context.Background())
+	c := &cluster{
+		l: l, store: cfg.Store, replica: cfg.Replica, loss: cfg.StoreLoss, ctx: ctx, stop: stop,
+		kick: make(chan struct{}, 1), armed: limit.Never, peers: 1, told: map[string]bool{},
+	}
+	if c.replica == "" {
+		c.replica = randomName()
+	}
+	return c
+}
+
+func randomName() string {
+	var b [8]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// start begins the work in the background, until Close.
+func (c *cluster) start() {
+	c.l.machine.SetHorizon(c.horizon())
+	hints := c.store.Hints()
+	go c.listen(hints)
+	go c.beats()
+	go c.sweeps()
+}
+
+// horizon is how far ahead permits are asked for, so that the next ones are
+// there before these are used up.
+func (c *cluster) horizon() time.Duration {
+	return min(2*c.trip+20*time.Millisecond, mostHorizon)
+}
+
+// pump asks the store what there is to ask, and sets the timer for what comes
+// later. l.mu is held.
+func (c *cluster) pump(now limit.Instant) {
+	if c.ctx.Err() != nil {
+		return
+	}
+	for c.away == nil {
+		q := c.l.machine.Ask(now)
+		if q == nil {
+			break
+		}
+		q.Budget, q.Replica = limit.Budget{Key: c.l.kidOf(q.Key), Host: q.Host}, c.replica
+		go c.ask(q)
+	}
+	next := c.l.machine.NextAsk()
+	if next >= c.armed || c.away != nil {
+		return
+	}
+	d := max(0, next.Sub(now))
+	if c.timer == nil {
+		c.timer = time.AfterFunc(d, c.fire)
+	} else {
+		c.timer.Reset(d)
+	}
+	c.armed = now.Add(d)
+}
+
+func (c *cluster) fire() {
+	c.l.mu.Lock()
+	defer c.l.unlock()
+	c.armed = limit.Never
+	c.pump(c.l.now())
+}
+
+// ask puts one question to the store.
+func (c *cluster) ask(q *admit.Ask) {
+	ctx, cancel := context.WithTimeout(c.ctx, storeTimeout)
+	defer cancel()
+	var r limit.Reply
+	var err error
+	if q.Merge != nil {
+		err = c.store.Merge(ctx, q.Budget, q.Merge)
+	}
+	sentAt := c.l.now()
+	if err == nil {
+		r, err = c.store.Admit(ctx, &q.Ask)
+	}
+	l := c.l
+	l.mu.Lock()
+	defer l.unlock()
+	now := l.now()
+	if err != nil {
+		l.machine.Failed(now, q)
+		c.lost(now, err)
+	} else {
+		c.took(now.Sub(sentAt))
+		l.machine.Replied(now, sentAt, q, r)
+	}
+	l.poll(now)
+}
+
+// took learns how long the way to the store is. l.mu is held.
+func (c *cluster) took(d time.Duration) {
+	if c.trip == 0 {
+		c.trip = d
+	}
+	c.trip += (d - c.trip) / 8
+	c.l.machine.SetHorizon(c.horizon())
+}
+
+// lost notes that the store can't be reached. l.mu is held.
+func (c *cluster) lost(now limit.Instant, err error) {
+	if c.away != nil || c.ctx.Err() != nil {
+		return
+	}
+	c.away, c.since = err, time.Now()
+	if c.l.cfg.Hooks != nil {
+		c.l.news.add(ChangeEvent{Kind: ChangeStoreAway, At: c.since, Err: err})
+	}
+	if c.loss != LossClosed {
+		c.l.machine.GoAlone(now, c.peers)
+	}
+	c.nudge()
+}
+
+// nudge has beats go on at once.
+func (c *cluster) nudge() {
+	select {
+	case c.kick <- struct{}{}:
+	default:
+	}
+}
+
+// beats says every second that this replica lives, and more often whether the
+// store is back.
+func (c *cluster) beats() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-c.ctx.Done():
+			return
+		case <-c.kick:
+		case <-timer.C:
+		}
+		next := beatEvery
+		if !c.beat() {
+			next = probeEvery
+		}
+		timer.Reset(next)
+	}
+}
+
+// beat reports whether the store is there.
+func (c *cluster) beat() bool {
+	l := c.l
+	l.mu.Lock()
+	news := c.newsOfKeys(l.now())
+	l.mu.Unlock()
+	ctx, cancel := context.WithTimeout(c.ctx, storeTimeout)
+	defer cancel()
+	peers, err := c.store.Beat(ctx, c.replica, news)
+
+	l.mu.Lock()
+	defer l.unlock()
+	now := l.now()
+	if err != nil {
+		c.lost(now, err)
+		l.poll(now)
+		return false
+	}
+	c.peers = peers.Live
+	for _, k := range news {
+		c.told[k.Key] = k.Suspect
+	}
+	c.adoptKeys(now, peers.Keys)
+	if c.away != nil {
+		c.away = nil
+		if l.cfg.Hooks != nil {
+			l.news.add(ChangeEvent{Kind: ChangeStoreBack, At: time.Now()})
+		}
+		l.machine.Rejoin(now, now.Add(rejoinAfter))
+	}
+	l.poll(now)
+	return true
+}
+
+// newsOfKeys gives the keys whose health is another than the store was told.
+// l.mu is held.
+func (c *cluster) newsOfKeys(now limit.Instant) (news []limit.KeyHealth) {
+	for _, h := range c.l.keys.Load().places {
+		health := c.l.machine.KeyHealth(h.id)
+		if health.Suspect == c.told[h.kid] {
+			continue
+		}
+		k := limit.KeyHealth{Key: h.kid, Suspect: health.Suspect}
+		if n := len(health.Reasons); n > 0 {
+			k.For = now.Sub(health.Reasons[n-1].At)
+		}
+		news = append(news, k)
+	}
+	return news
+}
+
+// adoptKeys takes over what other replicas have found of the keys. l.mu is held.
+func (c *cluster) adoptKeys(now limit.Instant, keys []limit.KeyHealth) {
+	for _, k := range keys {
+		if k.Suspect == c.told[k.Key] {
+			continue
+		}
+		for _, h := range c.l.keys.Load().places {
+			if h.kid == k.Key && c.l.machine.KeyHealth(h.id).Suspect == c.told[k.Key] {
+				c.l.machine.Suspected(now, h.id, k.Suspect)
+				c.told[k.Key] = k.Suspect
+			}
+		}
+	}
+}
+
+// listen asks again where a hint says that something changed.
+func (c *cluster) listen(hints <-chan limit.Budget) {
+	for {
+		var b limit.Budget
+		var open bool
+		select {
+		case <-c.ctx.Done():
+			return
+		case b, open = <-hints:
+		}
+		if !open {
+			return
+		}
+		c.l.mu.Lock()
+		now := c.l.now()
+		switch id, found := c.l.idOf(b.Key); {
+		case b == limit.AnyBudget:
+			c.l.machine.Hint(now, -1, "")
+			c.nudge()
+		case found:
+			c.l.machine.Hint(now, id, b.Host)
+		}
+		c.l.poll(now)
+		c.l.unlock()
+	}
+}
+
+// sweeps reports calls that take longer than their charges.
+func (c *cluster) sweeps() {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-c.ctx.Done():
+			return
+		case <-tick.C:
+			c.l.mu.Lock()
+			now := c.l.now()
+			c.l.machine.Overdue(now)
+			c.pump(now)
+			c.l.unlock()
+		}
+	}
+}
+
+// close ends the work. l.mu is held.
+func (c *cluster) close() {
+	c.stop()
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+}
+
+// kidOf names the key with this id for the store; empty for calls without one.
+// l.mu is held.
+func (l *Limiter) kidOf(id int) string {
+	if id < 0 {
+		return ""
+	}
+	return l.held[id].kid
+}
+
+// idOf is the reverse of kidOf, for keys in use. l.mu is held.
+func (l *Limiter) idOf(kid string) (id int, found bool) {
+	if kid == "" {
+		return -1, true
+	}
+	for _, h := range l.keys.Load().places {
+		if h.kid == kid {
+			return h.id, true
+		}
+	}
+	return 0, false
+}
+
+// StoreState is how the Config.Store is doing.
+type StoreState struct {
+	Replica  string
+	Replicas int           // that live, this one among them
+	Trip     time.Duration // there and back, of late
+	Away     string        // why it can't be reached; empty while it can
+	For      time.Duration // how long it has been away
+}
+
+// state describes the store. l.mu is held.
+func (c *cluster) state() *StoreState {
+	s := &StoreState{Replica: c.replica, Replicas: c.peers, Trip: c.trip}
+	if c.away != nil {
+		s.Away, s.For = c.away.Error(), time.Since(c.since)
+		if errors.Is(c.away, context.DeadlineExceeded) {
+			s.Away = "no answer within " + storeTimeout.String()
+		}
+	}
+	return s
+}
