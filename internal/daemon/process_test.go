@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -53,37 +54,73 @@ func TestScripts(t *testing.T) {
 	}})
 }
 
-// The program as a process: it starts, says where, serves, and ends by a signal.
-func TestProcess(t *testing.T) {
+// process is the program as a process of its own.
+type process struct {
+	cmd          *exec.Cmd
+	front, admin string // base URLs; admin may be empty
+	stdout       bytes.Buffer
+	log          buffer
+	read         chan struct{} // closed when the log has been read to its end
+}
+
+// startProcess starts it with these variables, in dir.
+func startProcess(t *testing.T, dir string, env ...string) *process {
+	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
 	}
-	edge, upstream := startEdge(t, riotsim.Config{Keys: map[string]string{canary: riotsim.Production}})
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), exe)
-	cmd.Args = []string{"riftrelay"}
-	cmd.Dir = t.TempDir()
-	cmd.Env = []string{"RIOT_TOKEN=main=" + canary, "UPSTREAM_URL=" + upstream, "LISTEN_ADDR=127.0.0.1:0", "ADMIN_ADDR=off", "LOG_LEVEL=debug", "GORACE=" + quickExit}
-	var stdout bytes.Buffer
-	cmd.Stdout = &stdout
-	stderr, err := cmd.StderrPipe()
+	p := &process{cmd: exec.CommandContext(t.Context(), exe), read: make(chan struct{})}
+	p.cmd.Args, p.cmd.Dir, p.cmd.Stdout = []string{"riftrelay"}, dir, &p.stdout
+	p.cmd.Env = append([]string{"LISTEN_ADDR=127.0.0.1:0", "LOG_LEVEL=debug", "GORACE=" + quickExit}, env...)
+	stderr, err := p.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
+	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var line struct{ Msg, Relay string }
+	var line struct{ Msg, Relay, Admin string }
 	lines := bufio.NewScanner(stderr)
 	if !lines.Scan() || json.Unmarshal(lines.Bytes(), &line) != nil || line.Relay == "" {
 		t.Fatalf("the first line is %q", lines.Text())
 	}
-	log := lines.Text()
+	p.front, p.admin = "http://"+line.Relay, "http://"+line.Admin
+	fmt.Fprintln(&p.log, lines.Text())
+	go func() {
+		defer close(p.read)
+		for lines.Scan() {
+			fmt.Fprintln(&p.log, lines.Text())
+		}
+	}()
+	return p
+}
+
+// stop asks it to stop, and fails the test if it doesn't end well, or has told
+// a key.
+func (p *process) stop(t *testing.T) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	<-p.read
+	if err := p.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if log := p.log.String(); !strings.Contains(log, `"msg":"stopped"`) || strings.Contains(log, "CANARY") || p.stdout.Len() > 0 {
+		t.Errorf("stdout %q, log:\n%s", &p.stdout, log)
+	}
+}
+
+// The program as a process: it starts, says where, serves, and ends by a signal.
+func TestProcess(t *testing.T) {
+	edge, upstream := startEdge(t, riotsim.Config{Keys: map[string]string{canary: riotsim.Production}})
+	p := startProcess(t, t.TempDir(), "RIOT_TOKEN=main="+canary, "UPSTREAM_URL="+upstream, "ADMIN_ADDR=off")
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := client.Get("http://" + line.Relay + status)
+	resp, err := client.Get(p.front + status)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,17 +128,49 @@ func TestProcess(t *testing.T) {
 	if resp.StatusCode != 200 || resp.Header.Get("X-RiftRelay-Source") != "riot" || edge.Report().Accepted != 1 {
 		t.Errorf("%d %v", resp.StatusCode, resp.Header)
 	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	p.stop(t)
+}
+
+// A real SIGHUP, while calls wait: the keys change, and nothing that waits is
+// dropped.
+func TestHardeningKeysReloadBySIGHUP(t *testing.T) {
+	dir := t.TempDir()
+	write := func(keys string) {
+		t.Helper()
+		// Not a token file: that one is watched, and would be read without a signal.
+		if err := os.WriteFile(filepath.Join(dir, ".env"), []byte("RIOT_TOKEN="+keys+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("main=" + canary)
+	edge, upstream := startEdge(t, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: "50:1"}}, Requests: -1})
+	p := startProcess(t, dir, "UPSTREAM_URL="+upstream, "ADMIN_ADDR=127.0.0.1:0", "PACING=burst")
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}, Timeout: 20 * time.Second}
+	defer client.CloseIdleConnections()
+	g := &rig{edge: edge, front: p.front, admin: p.admin, client: client}
+	end := g.underLoad(100)
+	eventually(t, "calls on the first key", func() bool { return g.arrived(canary) > 20 })
+	var s struct{ Queued int }
+	eventually(t, "calls that wait", func() bool {
+		return json.Unmarshal([]byte(g.get(g.admin+"/api/v1/state").body), &s) == nil && s.Queued >= 40
+	})
+	write("main=" + canary + "-2,spare=" + canary + "-3")
+	if n := g.arrived(canary + "-2"); n > 0 {
+		t.Errorf("%d calls on a key before the signal", n)
+	}
+	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	for lines.Scan() {
-		log += "\n" + lines.Text()
+	eventually(t, "calls on both new keys", func() bool { return g.arrived(canary+"-2") > 20 && g.arrived(canary+"-3") > 20 })
+	if calls, failed := end(); len(failed) > 0 {
+		t.Errorf("%d of %d calls failed: %s", len(failed), calls, failed[0])
 	}
-	if err := cmd.Wait(); err != nil {
-		t.Error(err)
+	if v := edge.Report().Violations; v > 0 {
+		t.Errorf("%d own 429s", v)
 	}
-	if !strings.Contains(log, `"msg":"stopped"`) || strings.Contains(log, "CANARY") || stdout.Len() > 0 {
-		t.Errorf("stdout %q, log:\n%s", &stdout, log)
+	p.stop(t)
+	if !strings.Contains(p.log.String(), `"why":"SIGHUP"`) {
+		t.Errorf("log:\n%s", &p.log)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -98,6 +99,50 @@ func TestHardeningKeysReloadByRename(t *testing.T) {
 	}
 	if v := g.edge.Report().Violations; v > 0 {
 		t.Errorf("%d own 429s", v)
+	}
+}
+
+// A secret of Kubernetes' is mounted as links: keys → ..data/keys, and ..data →
+// a directory by time. An update makes another directory and renames a new
+// ..data over the old one: the file's own name sees no event.
+func TestHardeningKeysReloadOfAKubernetesSecret(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("links need a privilege")
+	}
+	mount := t.TempDir()
+	update := func(version, key string) {
+		t.Helper()
+		dir := filepath.Join(mount, "..2026_07_01_12_00_"+version)
+		if err := errors.Join(
+			os.Mkdir(dir, 0o700),
+			os.WriteFile(filepath.Join(dir, "keys"), []byte("main="+key+"\n"), 0o600),
+			os.Symlink(filepath.Base(dir), filepath.Join(mount, "..data_tmp")),
+			os.Rename(filepath.Join(mount, "..data_tmp"), filepath.Join(mount, "..data")),
+		); err != nil {
+			t.Fatal(err)
+		}
+	}
+	update("01", canary)
+	file := filepath.Join(mount, "keys")
+	if err := os.Symlink(filepath.Join("..data", "keys"), file); err != nil {
+		t.Fatal(err)
+	}
+	g := startRig(t, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: "50:1"}}, Requests: -1}, map[string]string{"RIOT_TOKEN": "", "RIOT_TOKEN_FILE": file})
+	end := g.underLoad(20)
+	eventually(t, "calls on the first key", func() bool { return g.arrived(canary) > 20 })
+	for i := range 3 { // the link is followed each time anew
+		version := fmt.Sprintf("%02d", i+2)
+		update(version, canary+"-"+version)
+		if err := os.RemoveAll(filepath.Join(mount, fmt.Sprintf("..2026_07_01_12_00_%02d", i+1))); err != nil { // as the kubelet does
+			t.Fatal(err)
+		}
+		eventually(t, "calls on key "+version, func() bool { return g.arrived(canary+"-"+version) > 5 })
+	}
+	if calls, failed := end(); len(failed) > 0 {
+		t.Errorf("%d of %d calls failed: %s", len(failed), calls, failed[0])
+	}
+	if strings.Contains(g.log.String(), "can't be read again") {
+		t.Errorf("log:\n%s", g.log)
 	}
 }
 
