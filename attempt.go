@@ -153,11 +153,11 @@ func (a *attempt) getConn(string) {
 
 var errSentAgain = errors.New("riftrelay: a kept connection was dead, or its server took the call back")
 
-var errStopped = errors.New("riftrelay: a 429 came before the call could be sent")
+var errStopped = errors.New("riftrelay: a 429 came, or the key was disabled, before the call could be sent")
 
 // gotConn is called with the connection to send on, the last moment before the
-// request is written. If a 429 has stopped the call meanwhile, it doesn't leave,
-// and RoundTrip asks for another admission.
+// request is written. If a 429 has stopped the call meanwhile, or its key was
+// disabled, it doesn't leave, and RoundTrip asks for another admission.
 //
 // Over HTTP/2 a cancelled request is not written; over HTTP/1 it may be.
 func (a *attempt) gotConn(info httptrace.GotConnInfo) {

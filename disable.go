@@ -10,7 +10,8 @@ import (
 
 // DisableKey keeps all calls off the key of that name until EnableKey: also
 // probes, calls pinned to it, and calls of players whose ids belong to it,
-// which are refused with ErrNoKey. What waits for it alone is refused, what is
+// which are refused with ErrNoKey. What waits for it alone is refused, what has
+// been admitted but not been sent is admitted anew (see Permit.Valid), what is
 // under way on it ends as it would have. Disabling twice does no harm.
 //
 // It is the key that is disabled, not its name: it stays so over SetKeys, also

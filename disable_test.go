@@ -95,6 +95,24 @@ func TestDisabledKeyAndItsIDs(t *testing.T) {
 	})
 }
 
+// What was admitted and not sent yet does not go on it either.
+func TestDisableHoldsBackWhatIsNotSent(t *testing.T) {
+	l := successor(t, twoKeys()...)
+	p, err := l.Acquire(t.Context(), mustMatch(t, byPUUID), riftrelay.Options{Pin: riftrelay.KeyAt(1)})
+	if err != nil || !p.Valid() {
+		t.Fatal(err)
+	}
+	mustDo(t, l.DisableKey, "main")
+	if !p.Valid() {
+		t.Error("another key was disabled")
+	}
+	mustDo(t, l.DisableKey, "spare")
+	if p.Valid() {
+		t.Error("the call may be sent on a disabled key")
+	}
+	p.Release()
+}
+
 // What waits for a key alone is refused when it is disabled; what can go on
 // another one waits on. With all of them disabled nobody waits.
 func TestDisableWhileCallsWait(t *testing.T) {

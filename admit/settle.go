@@ -55,12 +55,13 @@ func (m *Machine) Answer(now limit.Instant, p *Permit, a limit.Answer) limit.Les
 }
 
 // Stands reports whether a call that was admitted may still be sent: no 429 has
-// stopped its budgets since, and a store's lease, if it goes on one, is good.
+// stopped its budgets since, nobody has disabled its key, and a store's lease, if
+// it goes on one, is good.
 func (m *Machine) Stands(now limit.Instant, p *Permit) bool {
 	if x, leased := p.hold.Leased(); leased && now >= x.By {
 		return false // its charge may have expired before it arrives
 	}
-	return !p.hold.Stopped(now)
+	return !p.hold.Stopped(now) && (p.Key < 0 || !m.ring.keys[p.Key].disabled)
 }
 
 // Release ends a permit without an answer: what was never written costs
