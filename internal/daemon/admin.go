@@ -13,7 +13,8 @@ import (
 	"riftrelay/internal/config"
 )
 
-// operator does what is wanted of the keys through the admin API, and says so.
+// operator does what is wanted of the keys through the admin API. The log hears
+// of what changes by the hooks.
 type operator struct {
 	*riftrelay.Limiter
 	health *health
@@ -21,24 +22,21 @@ type operator struct {
 }
 
 func (o operator) DisableKey(name string) error {
-	return o.did(name, "key disabled: no call goes on it", o.Limiter.DisableKey)
+	defer o.health.forget()
+	return o.Limiter.DisableKey(name)
 }
 
 func (o operator) EnableKey(name string) error {
-	return o.did(name, "key enabled", o.Limiter.EnableKey)
+	defer o.health.forget()
+	return o.Limiter.EnableKey(name)
 }
 
 func (o operator) RecheckKey(name string) error {
-	return o.did(name, "key to be rechecked: the next call may go on it", o.Limiter.RecheckKey)
-}
-
-func (o operator) did(name, what string, do func(string) error) error {
-	if err := do(name); err != nil {
-		return err
+	err := o.Limiter.RecheckKey(name)
+	if err == nil {
+		o.log.Info("key is to be rechecked by the next call", "key", name)
 	}
-	o.health.forget()
-	o.log.Warn(what, "key", name)
-	return nil
+	return err
 }
 
 // newAdmin makes what the admin listener serves. metrics may be nil.

@@ -88,6 +88,9 @@ func TestDisableKeysAtTheRelay(t *testing.T) {
 		t.Errorf("readyz with no key: %d %s", a.status, a.body)
 	}
 	g.stopAndWait(t)
+	if n := strings.Count(g.log.String(), `"msg":"key is disabled"`); n != 2 {
+		t.Errorf("the log says %d times that a key is disabled:\n%s", n, g.log)
+	}
 	if text, err := os.ReadFile(state); err != nil || strings.Contains(string(text), "CANARY") || strings.Contains(g.log.String(), "CANARY") || strings.Contains(g.log.String(), "horse") {
 		t.Errorf("a secret is in the state or the log, or there is no state: %v", err)
 	}
