@@ -25,7 +25,7 @@ const module = "riftrelay"
 // point down this list. A new package needs a row, which is the moment to ask where it belongs.
 var layers = []layer{
 	{"cmd/riftrelay", []string{"internal/daemon"}, nil},
-	{"internal/daemon", []string{"internal/...", ".", "route", "limit", "riotsim"}, []string{"github.com/fsnotify/fsnotify", "github.com/google/renameio", "github.com/lmittmann/tint", "golang.org/x/sync", "golang.org/x/term"}},
+	{"internal/daemon", []string{"internal/...", ".", "route", "limit", "otelriftrelay", "riotsim"}, []string{"github.com/fsnotify/fsnotify", "github.com/google/renameio", "github.com/lmittmann/tint", "go.opentelemetry.io/otel", "golang.org/x/sync", "golang.org/x/term"}},
 
 	// Parts of the relay know the library, never each other.
 	{"internal/config", []string{".", "route", "limit"}, []string{"github.com/alecthomas/kong", "github.com/goccy/go-yaml", "github.com/joho/godotenv"}},

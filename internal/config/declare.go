@@ -226,6 +226,12 @@ func declare(in *Invocation, d *draft) []setting {
 			value: logLevel(&s.LogLevel),
 		},
 		{
+			name: "OTEL_EXPORTER_OTLP_ENDPOINT", group: groupObserve, help: "OpenTelemetry collector for traces",
+			more: "As in `http://collector:4318`, which is sent OTLP over HTTP at `/v1/traces`. The further variables of OpenTelemetry, such as `OTEL_SERVICE_NAME`, " +
+				"`OTEL_EXPORTER_OTLP_HEADERS` and `OTEL_TRACES_SAMPLER`, are read from the environment. Empty: no traces.",
+			value: otlpEndpoint(&s.TraceEndpoint),
+		},
+		{
 			name: "LOG_FORMAT", group: groupObserve, def: "auto", help: "auto, json or text; auto = text on a terminal",
 			value: choice(&s.LogFormat, "auto", "json", "text"),
 		},

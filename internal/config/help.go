@@ -17,6 +17,7 @@ type page struct {
 const (
 	usualWidth = 80
 	wideWidth  = 110
+	usualName  = 22
 )
 
 func helpText(cmds []command, name Command, width int, color bool) string {
@@ -57,6 +58,9 @@ func (p *page) overview(cmds []command) {
 func (p *page) settings(list []setting) {
 	nameWidth, flagWidth := 0, 0
 	for _, s := range list {
+		if len(s.name) > usualName {
+			continue // juts out, rather than push all the others to the right
+		}
 		nameWidth, flagWidth = max(nameWidth, len(s.label())), max(flagWidth, len(s.flag()))
 	}
 	group := "-"

@@ -48,6 +48,7 @@ type Settings struct {
 	StateFile       string        // "" = none
 	ShutdownTimeout time.Duration // 0 = refuse what is queued at once
 
+	TraceEndpoint  string // OTEL_EXPORTER_OTLP_ENDPOINT, without a trailing slash; "" = no traces
 	EnableMetrics  bool
 	EnablePprof    bool
 	MetricsOnRelay bool

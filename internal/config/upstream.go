@@ -21,6 +21,25 @@ func upstreamURL(to *string) value {
 	}
 }
 
+func otlpEndpoint(to *string) value {
+	return value{
+		allowed: "http:// or https://, a host, a port and a path if need be, as in http://127.0.0.1:4318",
+		read: func(text string) error {
+			text = strings.TrimSuffix(text, "/")
+			u, err := url.Parse(text)
+			if err != nil || u.User != nil {
+				return errNotAllowed
+			}
+			u.Path, u.RawPath = "", ""
+			if !plainURL(u, "http", "https") {
+				return errNotAllowed
+			}
+			*to = text
+			return nil
+		},
+	}
+}
+
 func proxyURL(to **url.URL) value {
 	return value{
 		allowed: "http://, https:// or socks5://, a host and a port, as in http://user:password@proxy:3128",

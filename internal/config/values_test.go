@@ -30,6 +30,8 @@ func TestValues(t *testing.T) {
 		{"LOG_LEVEL", map[string]string{"debug": "DEBUG", "WARN": "WARN"}, []string{"trace", "info+1", "loud"}},
 		{"UPSTREAM_URL", map[string]string{"http://127.0.0.1:9000/": "http://127.0.0.1:9000", "https://{host}.example.org": "https://{host}.example.org", "http://[::1]:9000": "http://[::1]:9000"},
 			[]string{"ftp://a", "api.riotgames.com", "https://", "https://:80", "http://a/b", "http://a?b", "http://a#b", "http://u@a", "http://a:b", "http://a:99999", "http://a:", "http://{region}.a", "http:a"}},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT", map[string]string{"http://127.0.0.1:4318/": "http://127.0.0.1:4318", "https://otel.example.org/tenant": "https://otel.example.org/tenant"},
+			[]string{"127.0.0.1:4318", "grpc://a:4317", "http://a?b", "http://u:p@a", "http://a#b", "http://"}},
 		{"UPSTREAM_PROXY", map[string]string{"http://proxy:3128": "http://proxy:3128", "socks5://u:p@[::1]:1": "socks5://u:p@[::1]:1"}, []string{"proxy:3128", "ftp://a", "http://a/b", "3128"}},
 	}
 	for _, tt := range tests {
@@ -39,7 +41,7 @@ func TestValues(t *testing.T) {
 			got := map[string]any{
 				"PORT": s.Listen, "LISTEN_ADDR": s.Listen, "ADMIN_ADDR": s.Admin, "PACING": s.Pacing, "ADMISSION_TIMEOUT": s.AdmissionTimeout,
 				"ADDITIONAL_WINDOW_SIZE": s.Margin, "ENABLE_PPROF": s.EnablePprof, "QUEUE_CAPACITY": s.QueueCapacity, "DEFAULT_APP_RATE_LIMIT": s.DefaultAppLimit,
-				"UNKNOWN_HOSTS": s.ForwardUnknownHosts, "LOG_LEVEL": s.LogLevel, "UPSTREAM_URL": s.UpstreamURL, "UPSTREAM_PROXY": s.UpstreamProxy,
+				"UNKNOWN_HOSTS": s.ForwardUnknownHosts, "LOG_LEVEL": s.LogLevel, "UPSTREAM_URL": s.UpstreamURL, "UPSTREAM_PROXY": s.UpstreamProxy, "OTEL_EXPORTER_OTLP_ENDPOINT": s.TraceEndpoint,
 			}[tt.setting]
 			if fmt.Sprint(got) != want {
 				t.Errorf("%s=%s: %v, want %s", tt.setting, text, got, want)

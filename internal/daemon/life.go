@@ -98,6 +98,7 @@ func (r *relay) abandon() {
 		}
 	}
 	_ = r.limiter.Close() // never fails
+	r.tracing.close()
 }
 
 // serve serves until a signal or ctx asks it to stop, or a listener fails. It
@@ -135,6 +136,7 @@ func (r *relay) serve(ctx context.Context, signals <-chan os.Signal) error {
 		r.log.Warn("connections outlived the stop", "count", left)
 	}
 	stopKeeping() // nothing is let go any more
+	r.tracing.close()
 	r.log.Info("stopped")
 	return err
 }

@@ -6,6 +6,7 @@
 //   - life.go: listen, serve, drain, stop.
 //   - reload.go: keys that change while it serves.
 //   - health.go, condition.go, admin.go, log.go: what operators see and do.
+//   - tracing.go: what a collector of traces gets.
 //   - state.go: what outlives the process, and riftrelay status.
 //   - sim.go: the simulated edge on a port of its own.
 //   - demo.go, load.go, tally.go: the relay in front of a simulated edge, a load

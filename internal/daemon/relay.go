@@ -24,6 +24,7 @@ type relay struct {
 	health   *health
 	keeper   *keeper
 	meters   *metrics.Metrics
+	tracing  *tracing                        // nil = none
 	keys     atomic.Pointer[[]riftrelay.Key] // in use, for RIOT_TOKEN_FILE and SIGHUP change them
 	reloads  sync.Mutex                      // one at a time
 	hangup   <-chan os.Signal                // each asks to read the keys again; nil = none comes
@@ -46,10 +47,15 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks) (*rela
 	version := config.BuildVersion()
 	meters := metrics.New(metrics.Options{Version: version, Hosts: s.Table.Hosts()})
 
+	tracing, err := newTracing(s.TraceEndpoint, version, log)
+	if err != nil {
+		return nil, err
+	}
 	limits := s.Limiter()
-	limits.Hooks = riftrelay.MultiHooks(meters, riftrelay.LogHooks(log), also)
+	limits.Hooks = riftrelay.MultiHooks(meters, riftrelay.LogHooks(log), tracing.hooks(), also)
 	limiter, err := riftrelay.New(limits)
 	if err != nil {
+		tracing.close()
 		return nil, err
 	}
 	meters.Watch(limiter.Snapshot)
@@ -69,14 +75,15 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks) (*rela
 	if s.MetricsOnRelay {
 		local["/metrics"] = meters.Handler()
 	}
-	r := &relay{settings: s, log: log, limiter: limiter, base: base, health: health, keeper: keeper, meters: meters}
+	r := &relay{settings: s, log: log, limiter: limiter, base: base, health: health, keeper: keeper, meters: meters, tracing: tracing}
 	keys := s.Keys()
 	r.keys.Store(&keys)
 	handler, err := proxy.New(proxy.Options{
 		Transport: pipeline, Table: s.Table, Keys: func() int { return len(*r.keys.Load()) },
-		Version: version, AdminAddr: s.Admin, Local: local, Observer: meters, Logger: log,
+		Version: version, AdminAddr: s.Admin, Local: local, Observer: meters, Trace: tracing.enters(), Logger: log,
 	})
 	if err != nil {
+		tracing.close()
 		return nil, fmt.Errorf("relay: %w", err)
 	}
 

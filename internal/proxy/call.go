@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"riftrelay"
+	"riftrelay/route"
 )
 
 // call is one call's story. It is one allocation for all that the request to
@@ -22,6 +23,7 @@ type call struct {
 	url    url.URL          // of the outgoing request
 	report riftrelay.Report // filled in by the transport
 	body   *clientBody      // nil when the client sends none
+	traced func(route.Route, int, string)
 
 	status int    // what the client got; 0 = nothing yet
 	source string // SourceRiot or SourceRelay

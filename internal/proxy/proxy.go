@@ -15,6 +15,7 @@
 package proxy
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -52,6 +53,11 @@ type Options struct {
 
 	// Observer hears of every call. Nil means nobody listens.
 	Observer Observer
+
+	// Trace embraces each call, for a span: it gives the context that the call
+	// goes on with, and what to call at its end with what Observer.Done hears.
+	// Nil means none.
+	Trace func(*http.Request) (context.Context, func(r route.Route, status int, source string))
 
 	// Logger gets one line for each call at debug level. Nil discards.
 	Logger *slog.Logger
@@ -95,6 +101,7 @@ type Handler struct {
 	page      page
 	local     map[string]http.Handler
 	observer  Observer
+	trace     func(*http.Request) (context.Context, func(route.Route, int, string))
 	log       *slog.Logger
 }
 
@@ -127,6 +134,7 @@ func New(o Options) (*Handler, error) {
 		page:      newPage(o),
 		local:     o.Local,
 		observer:  o.Observer,
+		trace:     o.Trace,
 		log:       o.Logger,
 	}
 	for _, host := range o.Table.Hosts() {
@@ -146,6 +154,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := &call{start: time.Now()}
 	h.observer.Started()
 	defer h.finish(r, c)
+	if h.trace != nil {
+		var ctx context.Context
+		ctx, c.traced = h.trace(r)
+		r = r.WithContext(ctx)
+	}
 
 	var out *http.Request
 	if err == nil {
@@ -178,6 +191,9 @@ func (h *Handler) finish(r *http.Request, c *call) {
 	}
 	took := time.Since(c.start)
 	h.observer.Done(c.report.Route, c.status, c.source, took)
+	if c.traced != nil {
+		c.traced(c.report.Route, c.status, c.source)
+	}
 	h.logCall(r, c, took)
 }
 
