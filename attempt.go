@@ -34,7 +34,7 @@ type attempt struct {
 	mu      sync.Mutex // the hooks run on net/http's goroutines
 	body    *replay
 	traced  bool  // the base calls hooks at all
-	kept    bool  // the connection in use had been used before
+	kept    bool  // the connection in use was there before
 	written bool  // the request was written, or may have been
 	refused error // why nothing more leaves: errSentAgain or errStopped
 }
@@ -66,7 +66,7 @@ func (a *attempt) suspect(err error) {
 	a.mu.Lock()
 	kept := a.kept
 	a.mu.Unlock()
-	if !kept || !errors.Is(err, ErrUpstreamTimeout) || a.to.heard.Load() >= a.began.UnixNano() {
+	if !kept || !errors.Is(err, ErrUpstreamTimeout) || a.to.heard.Load() > a.began.UnixNano() {
 		return
 	}
 	if base, ok := a.t.base.(interface{ CloseIdleConnections() }); ok {
@@ -163,7 +163,7 @@ var errStopped = errors.New("riftrelay: a 429 came, or the key was disabled, bef
 func (a *attempt) gotConn(info httptrace.GotConnInfo) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.kept = info.Reused
+	a.kept = info.Reused || info.WasIdle
 	if a.refused == nil && !a.permit.Valid() {
 		a.refused = errStopped
 		a.body.spare()

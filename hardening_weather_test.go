@@ -199,7 +199,7 @@ func TestHalfOpen(t *testing.T) {
 				w.base.Protocols = new(http.Protocols)
 				w.base.Protocols.SetHTTP1(true)
 			}
-			w.base.HTTP2.SendPingTimeout, w.base.HTTP2.PingTimeout = 100*time.Millisecond, 100*time.Millisecond // for 15 s each
+			w.base.HTTP2.SendPingTimeout, w.base.HTTP2.PingTimeout = 100*time.Millisecond, 100*time.Millisecond // for 10 s each
 			rt := w.client.Transport.(*riftrelay.Transport)
 			rt.Timeout = time.Second
 			resp, _, err := call(t.Context(), w.client, http.MethodGet, byPUUID, "")
