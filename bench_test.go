@@ -68,6 +68,18 @@ func BenchmarkAdmissionContended(b *testing.B) {
 	})
 }
 
+// BenchmarkAdmissionHooks has nobody listen, and one and two that do nothing.
+func BenchmarkAdmissionHooks(b *testing.B) {
+	for n := range 3 {
+		hooks := make([]riftrelay.Hooks, n)
+		for i := range hooks {
+			hooks[i] = riftrelay.HookFuncs{OnAdmission: func(context.Context, riftrelay.AdmissionEvent) {}}
+		}
+		l, r := mustNewQuietly(b, riftrelay.MultiHooks(hooks...))
+		b.Run(fmt.Sprint("hooks=", n), func(b *testing.B) { admissions(b, l, []route.Route{r}) })
+	}
+}
+
 func admissions(b *testing.B, l *riftrelay.Limiter, routes []route.Route) {
 	b.ReportAllocs()
 	i := 0

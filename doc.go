@@ -29,7 +29,8 @@
 //
 // Programs with a loop of their own use Limiter.Acquire and the Permit it
 // gives. Limiter.Snapshot shows every limit, what is used of it and what
-// waits.
+// waits; Config.Hooks hear of what changes, for logs (LogHooks), metrics and
+// traces (package otelriftrelay).
 //
 // Package riotsim is a simulated Riot edge for tests.
 package riftrelay

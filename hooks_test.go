@@ -324,7 +324,7 @@ func TestSlowHooksLoseChanges(t *testing.T) {
 	})
 }
 
-func mustNewQuietly(t *testing.T, hooks riftrelay.Hooks) (*riftrelay.Limiter, route.Route) {
+func mustNewQuietly(t testing.TB, hooks riftrelay.Hooks) (*riftrelay.Limiter, route.Route) {
 	t.Helper()
 	l, err := riftrelay.New(riftrelay.Config{Table: table, Keys: []riftrelay.Key{{Value: oneKey}}, Hooks: hooks, Pacing: riftrelay.Burst})
 	if err != nil {
