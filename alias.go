@@ -38,8 +38,8 @@ func (a Alias) valid() bool {
 	return len(a.Path) > 1 && a.Path[0] == '/' && len(a.Hosts) > 1 && !slices.Contains(a.Hosts, "")
 }
 
-// budgets names, for admission, what the aliases make one.
-func budgets(aliases []Alias) func(host, method string) string {
+// sharedMethods names, for admission, what the aliases make one.
+func sharedMethods(aliases []Alias) func(host, method string) string {
 	if len(aliases) == 0 {
 		return nil
 	}

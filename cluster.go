@@ -230,6 +230,7 @@ func (c *cluster) beat() bool {
 		return false
 	}
 	c.peers = peers.Live
+	l.machine.SetReplicas(now, peers.Live)
 	for _, k := range news {
 		c.told[k.Key] = k.Suspect
 	}

@@ -52,6 +52,10 @@ type Config struct {
 	// Aliases are budgets that several hosts share. Nil means none.
 	Aliases []Alias
 
+	// Budgets are ceilings that calls can be put under by name, at most 64. Nil
+	// means none.
+	Budgets []Budget
+
 	// ViolationLimit is how many 429s of our own making a scope tolerates
 	// within a minute. One more, and it halves its limits, and doubles J, for
 	// five minutes or more: Riot blacklists keys that keep violating (R19). 0
@@ -171,6 +175,8 @@ func (c Config) withDefaults() (Config, []limit.Quota, error) {
 			bad(fmt.Sprintf("Aliases[%d]", i), fmt.Sprintf("%q on %q", a.Path, a.Hosts), "a path that begins with / and two hosts or more")
 		}
 	}
+	c.Budgets = cloneBudgets(c.Budgets)
+	c.checkBudgets(bad)
 	if c.ViolationLimit == 0 {
 		c.ViolationLimit = limit.DefaultTolerance
 	}

@@ -22,6 +22,7 @@ const (
 	ReasonInvalidRoute      Reason = "invalid_route"       // host or path that Riot doesn't serve
 	ReasonInvalidTokenIndex Reason = "invalid_token_index" // pinned to a key that there isn't
 	ReasonInvalidMaxWait    Reason = "invalid_max_wait"    // a bound of the wait that is no duration
+	ReasonInvalidBudget     Reason = "invalid_budget"      // a budget that there isn't
 )
 
 // Sentinels for errors.Is. Each matches the *RejectedError of its reason.
@@ -100,7 +101,7 @@ func (e *RejectedError) Is(target error) bool {
 		return target == ErrClosed
 	case ReasonInvalidRoute:
 		return target == ErrUnknownRoute
-	case ReasonInvalidTokenIndex, ReasonInvalidMaxWait:
+	case ReasonInvalidTokenIndex, ReasonInvalidMaxWait, ReasonInvalidBudget:
 	}
 	return false
 }

@@ -20,6 +20,7 @@ type Limiter struct {
 	cfg      Config
 	epoch    time.Time // limit.Instant 0
 	grouping grouping
+	budgets  map[string]uint8        // ids by name in lower case
 	keys     atomic.Pointer[keyList] // written with mu held
 	ids17    *idMemory
 
@@ -56,14 +57,15 @@ func New(cfg Config) (*Limiter, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Limiter{cfg: cfg, epoch: time.Now(), armed: limit.Never, grouping: grouping}
+	l := &Limiter{cfg: cfg, epoch: time.Now(), armed: limit.Never, grouping: grouping, budgets: budgetIDs(cfg.Budgets)}
 	l.machine = admit.New(admit.Config{
 		Burst:         cfg.Pacing,
 		Margin:        cfg.Margin,
 		MinMargin:     cfg.MinMargin,
 		MaxMargin:     cfg.MaxMargin,
 		Assumed:       assumed,
-		Alias:         budgets(cfg.Aliases),
+		Alias:         sharedMethods(cfg.Aliases),
+		Shares:        sharesOf(cfg.Budgets),
 		Tolerance:     max(0, cfg.ViolationLimit),
 		QueueCapacity: max(0, cfg.QueueCapacity),
 		QueueTotal:    max(0, cfg.QueueTotal),

@@ -2,6 +2,7 @@ package riftrelay
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"riftrelay/route"
@@ -12,6 +13,15 @@ import (
 type Options struct {
 	Priority Priority
 	Pin      Pin
+
+	// Budget names the budget, of Config.Budgets, under whose ceiling the call
+	// goes, in any case. Empty, or NoBudget, means none.
+	Budget string
+
+	// Pacing is the burst share for this call alone. The zero value is that of
+	// the Limiter, see Config.Pacing. Calls of one method with different pacing
+	// don't wait for each other. High priority isn't paced.
+	Pacing Pacing
 
 	// MaxWait bounds the wait for admission, of all tries together. 0 means
 	// Config.AdmissionTimeout; negative (NowOrNever) means not to wait at all.
@@ -55,6 +65,18 @@ const AnyKey Pin = 0
 // KeyAt pins to the key in place i: of Config.Keys, or of the list that SetKeys
 // was given last.
 func KeyAt(i int) Pin { return Pin(i + 1) }
+
+// Pacing is a burst share for one call. The zero value is no choice.
+type Pacing uint8
+
+// PacingOf makes a Pacing of a burst share: Spread, Burst or between, to a
+// hundredth. What lies outside 0 to 1 is the nearest of them.
+func PacingOf(b float64) Pacing {
+	if !(b > 0) { // also NaN
+		return 1
+	}
+	return Pacing(math.Round(100*min(b, 1))) + 1
+}
 
 // Report tells how Transport served a call.
 type Report struct {

@@ -31,6 +31,14 @@ func (l *Limiter) request(r route.Route, o *Options, deadline time.Time, front b
 			Detail: fmt.Sprintf("key %d; allowed: %s", req.Pin, keyRange(len(l.ids))),
 		}
 	}
+	var known bool
+	if req.Budget, known = l.budget(o.Budget); !known {
+		return req, &RejectedError{
+			Reason: ReasonInvalidBudget, Route: r,
+			Detail: fmt.Sprintf("budget %.100q; allowed: %s", o.Budget, l.budgetNames()),
+		}
+	}
+	req.Pacing = uint8(min(o.Pacing, PacingOf(Burst)))
 	req.Group = l.grouping.of(r, o)
 	if req.Pin >= 0 && l.groups[req.Pin] != req.Group {
 		return req, &RejectedError{

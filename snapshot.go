@@ -26,7 +26,7 @@ type Snapshot struct {
 
 	Keys   []KeyState   // in the order of Config.Keys
 	Scopes []ScopeState // sorted by host, method, key; application scopes first
-	Queues []QueueState // queues that are in use, sorted by host, method, priority
+	Queues []QueueState // queues that are in use, sorted by host, method, priority, budget
 }
 
 // KeyState is one key.
@@ -60,7 +60,15 @@ type ScopeState struct {
 	InFlight int           // own calls admitted and not yet answered
 	Cooldown time.Duration // left of a stop after a 429, of the method's also one for all keys; 0 when there is none
 	Cause    limit.Kind    // of the cool-down: the 429
-	Windows  []WindowState // by length, shortest first; none when Riot tells no limit
+	Windows  []WindowState // Riot's, by length, shortest first; none when Riot tells no limit
+	Own      []WindowState // limits of your own, see Limiter.Limit
+	Budgets  []BudgetState // of those whose calls came here, in the order of Config.Budgets
+}
+
+// BudgetState is what a budget uses of a scope.
+type BudgetState struct {
+	Name    string
+	Windows []WindowState // with the budget's ceiling as Limit
 }
 
 // WindowState is one limit of a scope, {Limit: 100, Window: 120 s, Used: 40,
@@ -76,11 +84,12 @@ type WindowState struct {
 	ResetIn  time.Duration // until all that counts now has expired, if nothing follows; 0 when nothing counts
 }
 
-// QueueState is the line of calls for one host, method and priority.
+// QueueState is the line of calls for one host, method, priority and budget.
 type QueueState struct {
 	Host     string
 	Method   string // as route.Method.String
 	Priority Priority
+	Budget   string        // empty without one
 	Depth    int           // calls that wait
 	Oldest   time.Duration // how long the head has waited
 	Start    time.Duration // until the head is predicted to go; Unknown when it hangs on calls under way
@@ -109,10 +118,14 @@ func (l *Limiter) Snapshot() Snapshot {
 	if said := l.hookPanic.Load(); said != nil {
 		s.HookPanic = *said
 	}
-	s.Scopes = scopeStates(m.Scopes, names)
+	s.Scopes = l.scopeStates(m.Scopes, names)
 	queues := make([]QueueState, len(m.Queues))
 	for i, q := range m.Queues {
 		queues[i] = queueState(q, nameOf(q.Why.Key, names), now)
+		queues[i].Budget = l.budgetName(q.Budget)
+		if queues[i].Why.Kind == WaitBudget {
+			queues[i].Why.Budget = queues[i].Budget
+		}
 	}
 	s.Queues = mergeLanes(queues)
 	return s
@@ -130,12 +143,12 @@ func (l *Limiter) Limits(r route.Route) []ScopeState {
 	scopes := l.machine.ScopesOf(l.now(), r.Host, r.Method.String(), r.Method.Auth == route.AuthRSO)
 	names := l.namesByID()
 	l.mu.Unlock()
-	return scopeStates(scopes, names)
+	return l.scopeStates(scopes, names)
 }
 
 // scopeStates puts scopes in words of the library, sorted; those of removed
 // keys are left out.
-func scopeStates(scopes []admit.ScopeState, names []string) []ScopeState {
+func (l *Limiter) scopeStates(scopes []admit.ScopeState, names []string) []ScopeState {
 	states := make([]ScopeState, 0, len(scopes))
 	for _, scope := range scopes {
 		name := nameOf(scope.Key, names)
@@ -144,15 +157,14 @@ func scopeStates(scopes []admit.ScopeState, names []string) []ScopeState {
 		}
 		st := ScopeState{
 			Key: name, Host: scope.Host, Method: scope.Method, Known: scope.Known, Halved: scope.Halved, InFlight: scope.InFlight,
-			Cooldown: scope.Cooldown, Cause: scope.Cause, Windows: make([]WindowState, len(scope.Windows)),
+			Cooldown: scope.Cooldown, Cause: scope.Cause, Windows: windows(scope.Windows, scope.InFlight),
+			Own: windows(scope.Own, scope.InFlight),
 		}
 		if scope.Service > st.Cooldown {
 			st.Cooldown, st.Cause = scope.Service, scope.ServiceCause
 		}
-		for j, w := range scope.Windows {
-			st.Windows[j] = WindowState{
-				Limit: w.N, Window: w.W, Used: w.Used, Others: w.Others, Peers: w.Peers, InFlight: min(scope.InFlight, w.Used-w.Others), ResetIn: w.ResetIn,
-			}
+		for _, b := range scope.Budgets {
+			st.Budgets = append(st.Budgets, BudgetState{Name: l.budgetName(b.Budget), Windows: windows(b.Windows, scope.InFlight)})
 		}
 		states = append(states, st)
 	}
@@ -169,6 +181,15 @@ func nameOf(id int, names []string) string {
 	return names[id]
 }
 
+// windows gives windows of a scope with so many calls in flight.
+func windows(list []limit.WindowState, inFlight int) []WindowState {
+	states := make([]WindowState, len(list))
+	for i, w := range list {
+		states[i] = WindowState{Limit: w.N, Window: w.W, Used: w.Used, Others: w.Others, Peers: w.Peers, InFlight: min(inFlight, w.Used-w.Others), ResetIn: w.ResetIn}
+	}
+	return states
+}
+
 func queueState(q admit.QueueState, key string, now limit.Instant) QueueState {
 	s := QueueState{Host: q.Host, Method: q.Method, Depth: q.Depth, Oldest: q.Oldest, Start: Unknown}
 	if q.High {
@@ -183,15 +204,15 @@ func queueState(q admit.QueueState, key string, now limit.Instant) QueueState {
 	return s
 }
 
-// mergeLanes sums the lanes that differ in their key alone. What is told of the
-// head is that of the one that has waited longest.
+// mergeLanes sums the lanes that differ in their key or pacing alone. What is
+// told of the head is that of the one that has waited longest.
 func mergeLanes(queues []QueueState) []QueueState {
 	slices.SortFunc(queues, func(a, b QueueState) int {
-		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Method, b.Method), cmp.Compare(a.Priority, b.Priority), cmp.Compare(b.Oldest, a.Oldest))
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Method, b.Method), cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Budget, b.Budget), cmp.Compare(b.Oldest, a.Oldest))
 	})
 	merged := queues[:0]
 	for _, q := range queues {
-		if n := len(merged); n > 0 && merged[n-1].Host == q.Host && merged[n-1].Method == q.Method && merged[n-1].Priority == q.Priority {
+		if n := len(merged); n > 0 && merged[n-1].Host == q.Host && merged[n-1].Method == q.Method && merged[n-1].Priority == q.Priority && merged[n-1].Budget == q.Budget {
 			merged[n-1].Depth += q.Depth
 			continue
 		}

@@ -105,7 +105,7 @@ func (m *Machine) giveBack(now limit.Instant, a *account) {
 func (b *bucket) eligible(m *Machine, now limit.Instant, key int) (n [2]int) {
 	for _, l := range b.lanes {
 		if l.n > 0 && m.asks(now, l, key) {
-			n[index(l.line.class.high)] += l.n
+			n[index(l.line.class.high)] += min(l.n, m.roomExtra(now, l, key))
 		}
 	}
 	return n
@@ -144,6 +144,7 @@ func (m *Machine) demand(now limit.Instant, a *account, q *Ask) (next limit.Inst
 		for class := range want {
 			n := m.unmet(now, b, a.key, class)
 			if n == 0 {
+				next = min(next, m.freeExtra(now, b, a.key, class))
 				continue
 			}
 			if at := s.AskAt(class); at > now {
@@ -173,9 +174,9 @@ func (m *Machine) unmet(now limit.Instant, b *bucket, key, class int) int {
 		switch {
 		case l.n == 0 || index(l.line.class.high) != class || !m.asks(now, l, key):
 		case l.line.class.pin >= 0:
-			pinned += l.n
+			pinned += min(l.n, m.roomExtra(now, l, key))
 		default:
-			shared += l.n
+			shared += min(l.n, m.roomExtra(now, l, key))
 		}
 	}
 	if pinned+shared == 0 {
@@ -255,7 +256,7 @@ func (m *Machine) scopesOf(a *account, q *Ask) (app, method *limit.Scope) {
 		return m.use(q.buckets[0], a.key)
 	}
 	if app = at(a.host.apps, a.key); app == nil {
-		app = m.newScope(m.cfg.Assumed, false)
+		app = m.furnish(m.newScope(m.cfg.Assumed, false), a.host.name, "")
 		put(&a.host.apps, a.key, app)
 	}
 	return app, nil

@@ -138,7 +138,7 @@ func earliest(m *Machine, now limit.Instant, l *lane) limit.Instant {
 
 // policyOf gives the policy of a lane's calls, for a margin that stays.
 func policyOf(m *Machine, l *lane) limit.Policy {
-	return m.policy(l.bucket.host, l.line.class.high)
+	return m.policy(l.bucket.host, l.line.class, l.line.class.high)
 }
 
 // checkKeys holds that from says of each key what its other fields mean.

@@ -130,7 +130,7 @@ func (m *Machine) asks(now limit.Instant, l *lane, id int) bool {
 	}
 	ids := m.ring.candidates(c)
 	if c.first {
-		return contains(m.choice(now, l.bucket, c, m.policy(l.bucket.host, c.high)), id)
+		return contains(m.choice(now, l.bucket, c, m.policy(l.bucket.host, c, c.high)), id)
 	}
 	return contains(ids, id) && (l.bucket.shunned == nil || c.pin >= 0 || m.ring.shuns(now, l.bucket, id, ids) <= now)
 }

@@ -49,14 +49,14 @@ func (m *Machine) straight(now limit.Instant, l *lane) *Permit {
 		return nil
 	}
 	high := l.line.class.high
-	policy := m.policy(l.bucket.host, high)
+	policy := m.policy(h, l.line.class, high)
 	s := m.find(now, l, policy)
 	if s.at > now {
 		return nil
 	}
 	if high {
 		// Those who never queue must not push normal's slot on for ever.
-		if h.owes(l.line.class) || b.owed(s.key) != nil {
+		if h.owes(l.line.class) || m.owedIn(now, b, s.key) != nil {
 			return nil
 		}
 		pay(l, s.key)
@@ -68,7 +68,7 @@ func (m *Machine) straight(now limit.Instant, l *lane) *Permit {
 
 // tryProbe admits a call whose keys are all suspect, if a probe is due.
 func (m *Machine) tryProbe(now limit.Instant, l *lane) (*Permit, Refusal) {
-	policy := m.policy(l.bucket.host, true)
+	policy := m.policy(l.bucket.host, l.line.class, true)
 	if m.desk != nil && !m.desk.alone {
 		if id := m.dueProbe(now, l); id >= 0 {
 			return m.admit(now, l, id, policy), Refusal{}
@@ -124,7 +124,7 @@ func (m *Machine) hopeless(now limit.Instant, l *lane, r Request) Refusal {
 	}
 	why := m.tooLate(now, r.Deadline, m.predict(now, l, k))
 	if why.Reason == Deadline {
-		m.reached(now, l, m.policy(l.bucket.host, r.High))
+		m.reached(now, l, m.policy(l.bucket.host, l.line.class, r.High))
 	}
 	return why
 }

@@ -58,7 +58,7 @@ func (m *Machine) expelLate(now limit.Instant, l *lane, own bool, refuse func(*W
 		if w.deadline < limit.Never || m.draining {
 			if kept+1 >= predictAt {
 				if own {
-					start = m.place(now, l, kept+1, kept+1)
+					start = m.place(now, l, place{kept + 1, kept + 1}, place{kept + 1, kept + 1})
 				} else {
 					start = m.predict(now, l, kept+1)
 				}

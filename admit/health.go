@@ -168,7 +168,7 @@ func (r *ring) shuns(now limit.Instant, b *bucket, id int, ids []int) limit.Inst
 // can do so first.
 func (m *Machine) other(now limit.Instant, b *bucket, id int) (place int) {
 	best, first := -1, limit.Never
-	p := m.policy(b.host, true)
+	p := m.policy(b.host, class{}, true)
 	for _, o := range m.ring.candidates(class{pin: -1, group: int32(m.ring.keys[id].group)}) {
 		if o == id || m.ring.from[o] != 0 || b.shunned[o].until > now {
 			continue

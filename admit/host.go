@@ -16,6 +16,7 @@ type host struct {
 	waiting [2]int  // calls by priority: normal, high
 	keyed   int     // of the normal ones, those that need the application's budget
 	turns   []int   // by group, which of its keys is tried first: ties go round robin
+	mixed   int     // of busy, those with a pacing of their own
 	credit  int     // grants that high had while keyed ones waited; at fairShare normal goes
 }
 
@@ -39,6 +40,9 @@ func (h *host) enter(q *line) {
 	if q.lanes++; q.lanes == 1 {
 		q.pos = len(h.busy)
 		h.busy = append(h.busy, q)
+		if q.class.pacing > 0 {
+			h.mixed++
+		}
 	}
 }
 
@@ -46,6 +50,9 @@ func (h *host) enter(q *line) {
 func (h *host) exit(q *line) {
 	if q.lanes--; q.lanes > 0 {
 		return
+	}
+	if q.class.pacing > 0 {
+		h.mixed--
 	}
 	last := h.busy[len(h.busy)-1]
 	h.busy[q.pos], last.pos = last, q.pos
@@ -113,7 +120,7 @@ func pay(l *lane, key int) {
 	if h.keyed > 0 && !c.keyless {
 		h.credit = min(h.credit+1, fairShare)
 	}
-	if b.normal > 0 && b.waiting(key) != nil {
+	if b.normal > 0 && b.waits(key) {
 		b.credit = min(b.credit+1, fairShare)
 	}
 }

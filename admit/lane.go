@@ -14,7 +14,7 @@ type Waiter struct {
 	deadline   limit.Instant
 }
 
-// lane is the line of calls of one method, priority and pin.
+// lane is the line of calls of one method, priority, pin, budget and pacing.
 type lane struct {
 	node
 	bucket     *bucket
@@ -86,9 +86,11 @@ func (l *lane) count(n int) {
 type class struct {
 	high    bool
 	keyless bool
+	first   bool  // of the keys, where not any will do
+	budget  uint8 // as Request.Budget
+	pacing  uint8 // as Request.Pacing
 	pin     int32 // place of the key, or -1
 	group   int32 // of keys, where it isn't pinned
-	first   bool  // of them, where not any will do
 }
 
 // bucket is one method on one host: what Riot counts together, and the calls
@@ -128,23 +130,42 @@ func (b *bucket) lane(c class) *lane {
 	return l
 }
 
-// waiting finds, among the lanes of normal priority with calls that could go on
-// the key, the one served longest ago; nil if there is none.
-func (b *bucket) waiting(key int) *lane {
+// waits reports whether a call of normal priority waits that could go on the
+// key.
+func (b *bucket) waits(key int) bool {
+	for _, l := range b.lanes {
+		if c := l.line.class; l.n > 0 && !c.high && b.host.ring.serves(c, key) {
+			return true
+		}
+	}
+	return false
+}
+
+// owedIn finds the lane of normal priority whose turn it is in the method's
+// budget before another grant to high on the key, which has room for one more
+// call: of those waiting for it, the one served longest ago. It is nil if there
+// is none. Lanes that the cap of their own budget holds back are left out.
+func (m *Machine) owedIn(now limit.Instant, b *bucket, key int) *lane {
+	if b.credit < fairShare || b.normal == 0 {
+		return nil
+	}
 	var best *lane
 	for _, l := range b.lanes {
-		if c := l.line.class; l.n > 0 && !c.high && b.host.ring.serves(c, key) && (best == nil || l.served < best.served) {
+		c := l.line.class
+		if l.n == 0 || c.high || !b.host.ring.serves(c, key) || best != nil && best.served <= l.served {
+			continue
+		}
+		if c.budget == 0 || m.fits(now, b, key, m.policy(b.host, c, true)) {
 			best = l
 		}
 	}
 	return best
 }
 
-// owed finds the lane of normal priority whose turn it is in the method's
-// budget before another grant to high; nil if there is none.
-func (b *bucket) owed(key int) *lane {
-	if b.credit < fairShare || b.normal == 0 {
-		return nil
+// fits reports whether a call of bucket b could go on the key.
+func (m *Machine) fits(now limit.Instant, b *bucket, key int, p limit.Policy) bool {
+	if key < 0 {
+		return m.method(b, 0).Next(now, p) <= now
 	}
-	return b.waiting(key)
+	return m.app(b.host, key).Next(now, p) <= now && m.method(b, key).Next(now, p) <= now
 }

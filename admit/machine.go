@@ -20,6 +20,11 @@ type Config struct {
 	// empty if it has one of its own. Nil is none.
 	Alias      func(host, method string) string
 	QueueTotal int // calls waiting in all
+	// Shares gives, for the application's scope on a host (method is empty) or
+	// a method's, the share of every window that each budget may use, that of
+	// budget 1 first. Of a scope that several hosts share (R8), the first one's
+	// count. Nil: there are no budgets.
+	Shares func(host, method string) []float64
 	// Start is before when no scope's first call goes: J after the process
 	// began, so that calls of a dead process that are still under way are
 	// counted before that call's answer.
@@ -54,6 +59,10 @@ type Machine struct {
 	swept    limit.Instant
 	shared   map[string]*scopeSet // by what Config.Alias names
 	watch    watch
+	own      []ownLimit
+	ownIDs   int           // given out
+	ownEnds  limit.Instant // when the first of own ends
+	replicas int           // see SetReplicas
 
 	desk *desk // nil unless a store judges
 
@@ -69,7 +78,7 @@ type bucketID struct {
 // New makes a machine in which nothing has happened yet.
 func New(cfg Config) *Machine {
 	m := &Machine{
-		cfg: cfg, ring: new(ring), hosts: map[string]*host{}, buckets: map[bucketID]*bucket{}, shared: map[string]*scopeSet{}, swept: -limit.Never,
+		cfg: cfg, ring: new(ring), hosts: map[string]*host{}, buckets: map[bucketID]*bucket{}, shared: map[string]*scopeSet{}, swept: -limit.Never, ownEnds: limit.Never,
 	}
 	if cfg.Shared {
 		m.desk = &desk{accounts: map[accountID]*account{}, replicas: 1}
@@ -94,11 +103,16 @@ type Request struct {
 	First        bool          // not on whichever key of the group is free, but on the first that is any good
 	Deadline     limit.Instant // latest start; at or before now: now or never
 	Front        bool          // back after a 429: first in its lane, beyond the bounds of the queues
+	Budget       uint8         // from 1; 0 = none
+	Pacing       uint8         // burst share of this call in hundredths, plus one; 0 = as the machine's
 }
 
 // class gives the lanes that the call may wait in.
 func (r Request) class() class {
-	c := class{high: r.High, keyless: r.Keyless, pin: -1}
+	c := class{high: r.High, keyless: r.Keyless, pin: -1, budget: r.Budget}
+	if !r.High { // which isn't paced
+		c.pacing = r.Pacing
+	}
 	switch {
 	case r.Keyless:
 	case r.Pin >= 0:
@@ -150,13 +164,19 @@ func (m *Machine) wake(h *host, at limit.Instant) {
 	}
 }
 
-// NextWake gives when Poll can next let a call go, or tell that a stop is over;
-// Never when only an event can bring that about.
-func (m *Machine) NextWake() limit.Instant { return min(m.wakes.top(), m.watch.ends) }
+// NextWake gives when Poll can next let a call go, or tell that a stop is over,
+// or end a limit of the owner's own; Never when only an event can bring that
+// about.
+func (m *Machine) NextWake() limit.Instant {
+	return min(m.wakes.top(), m.watch.ends, m.ownEnds)
+}
 
 // Poll lets every call go that can go at now.
 func (m *Machine) Poll(now limit.Instant, granted func(*Waiter, *Permit)) {
 	m.endStops(now)
+	if m.ownEnds <= now {
+		m.endLimits(now)
+	}
 hosts:
 	for m.wakes.top() <= now {
 		h := m.wakes[0].host
@@ -180,8 +200,17 @@ hosts:
 	}
 }
 
-func (m *Machine) policy(h *host, unpaced bool) limit.Policy {
-	return limit.Policy{Burst: m.cfg.Burst, Unpaced: unpaced, Margin: h.margin.J()}
+// policy is how calls of a class are admitted on a host.
+func (m *Machine) policy(h *host, c class, unpaced bool) limit.Policy {
+	return limit.Policy{Burst: m.burst(c), Unpaced: unpaced, Margin: h.margin.J(), Budget: c.budget}
+}
+
+// burst gives the share of each window that calls of a class need no pacing in.
+func (m *Machine) burst(c class) float64 {
+	if c.pacing > 0 {
+		return float64(c.pacing-1) / 100
+	}
+	return m.cfg.Burst
 }
 
 func (m *Machine) newMargin() *limit.Margin {

@@ -118,11 +118,11 @@ func TestMethodsDebtGoesRound(t *testing.T) {
 		want           int
 	}{{3, 2, 1, 0}, {2, 3, 1, -1}, {1, 2, 0, -1}} {
 		b.credit, lanes[-1].served, lanes[0].served, lanes[1].served = fairShare, c.any, c.zero, c.one
-		if l := b.owed(0); l != lanes[c.want] {
+		if l := m.owedIn(hour, b, 0); l != lanes[c.want] {
 			t.Errorf("%+v: owed to key %d", c, l.line.class.pin)
 		}
 	}
-	if b.credit--; b.owed(0) != nil {
+	if b.credit--; m.owedIn(hour, b, 0) != nil {
 		t.Error("owed before its time")
 	}
 }

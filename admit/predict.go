@@ -42,14 +42,18 @@ func (m *Machine) predict(now limit.Instant, l *lane, k int) limit.Instant {
 	alone := len(m.ring.places) <= 1
 	for _, other := range b.lanes {
 		if other != l {
-			method.add(other, alone)
+			method.add(other.n, method.turnsOf(other.line.class, alone))
 		}
 	}
 	if !b.keyless {
 		for _, q := range b.host.busy {
+			t := app.turnsOf(q.class, alone)
+			if t == notAhead {
+				continue
+			}
 			for _, n := range q.ready {
 				if n.lane != l {
-					app.add(n.lane, alone)
+					app.add(n.lane.n, t)
 				}
 			}
 		}
@@ -59,12 +63,12 @@ func (m *Machine) predict(now limit.Instant, l *lane, k int) limit.Instant {
 
 // place estimates when a call of lane l starts that is in these places of all
 // that wait for the application and for the method.
-func (m *Machine) place(now limit.Instant, l *lane, inApp, inMethod int) limit.Instant {
+func (m *Machine) place(now limit.Instant, l *lane, inApp, inMethod place) limit.Instant {
 	b, c := l.bucket, l.line.class
-	p := m.policy(b.host, c.high)
+	p := m.policy(b.host, c, c.high)
 	switch {
 	case b.keyless:
-		return m.method(b, 0).Nth(now, b.service.Opens(now), inMethod, p)
+		return inMethod.of(m.method(b, 0), now, b.service.Opens(now), 1, p)
 	case c.pin >= 0:
 		if int(c.pin) >= len(m.ring.places) {
 			return limit.Never
@@ -80,39 +84,77 @@ type ahead struct {
 	of    class
 	k     int
 	equal int // turn about: at most k of each lane
+	same  int // of those, calls of the same budget
 	high  int // all of them, when of isn't high itself; but see fairShare
 }
 
-// add counts what waits in another lane. Calls that may use other keys don't
-// count, they may not be in the way; alone says that there are no others.
-func (a *ahead) add(other *lane, alone bool) {
-	c := other.line.class
+// turns says how the calls of other lanes count.
+type turns uint8
+
+const (
+	notAhead   turns = iota // they may not be in the way
+	turnAbout               // at most k of each lane
+	sameBudget              // turnAbout, of the same budget
+	allTheirs               // all of them go first
+)
+
+// turnsOf tells how the calls of a class count. Calls that may use other keys don't
+// count; alone says that there are no others. Nor do those that have a budget
+// or a pacing of their own to wait for.
+func (a *ahead) turnsOf(c class, alone bool) turns {
 	switch {
 	case c.keyless != a.of.keyless || (c.pin != a.of.pin || c.group != a.of.group || c.first != a.of.first) && !alone || a.of.high && !c.high:
+		return notAhead
+	case c.budget != 0 && c.budget != a.of.budget || c.pacing != a.of.pacing && !c.high:
+		return notAhead
 	case c.high && !a.of.high:
-		a.high += other.n
-	default:
-		a.equal += min(other.n, a.k)
+		return allTheirs
+	case c.budget == a.of.budget:
+		return sameBudget
+	}
+	return turnAbout
+}
+
+// add counts n calls that wait in another lane.
+func (a *ahead) add(n int, t turns) {
+	switch t {
+	case allTheirs:
+		a.high += n
+	case sameBudget:
+		a.same += min(n, a.k)
+		a.equal += min(n, a.k)
+	case turnAbout:
+		a.equal += min(n, a.k)
+	case notAhead:
 	}
 }
 
 // place gives which of all calls the k-th is, with what high owes already.
-func (a *ahead) place(credit int) int {
+func (a *ahead) place(credit int) place {
 	n := a.k + a.equal
-	return n + min(a.high, max(0, fairShare*n-credit))
+	return place{n + min(a.high, max(0, fairShare*n-credit)), a.k + a.same}
 }
 
-func (m *Machine) nth(now limit.Instant, b *bucket, key, inApp, inMethod int, p limit.Policy) limit.Instant {
+// place is which of the calls to come one is: of all, and of its own budget's.
+type place struct{ all, budget int }
+
+// of estimates when the call could go that has the place, in a scope that n
+// keys share the calls of, none of which goes before from.
+func (q place) of(s *limit.Scope, now, from limit.Instant, n int, p limit.Policy) limit.Instant {
+	return s.Nth(now, from, (q.all+n-1)/n, (q.budget+n-1)/n, p)
+}
+
+func (m *Machine) nth(now limit.Instant, b *bucket, key int, inApp, inMethod place, p limit.Policy) limit.Instant {
 	app, method := m.app(b.host, key), m.method(b, key)
 	from := max(b.service.Opens(now), app.Opens(now), method.Opens(now))
-	return max(app.Nth(now, from, inApp, p), method.Nth(now, from, inMethod, p))
+	return max(inApp.of(app, now, from, 1, p), inMethod.of(method, now, from, 1, p))
 }
 
 // nthOfAll is nth where the calls go to whichever key is first. One of n keys
 // gets at least the n-th part of the calls: so none comes before the quickest
 // with an n-th part. That holds for all keys, and where some of them don't
 // take part at all, for the rest. Suspect keys don't.
-func (m *Machine) nthOfAll(now limit.Instant, b *bucket, ids []int, inApp, inMethod int, p limit.Policy) limit.Instant {
+func (m *Machine) nthOfAll(now limit.Instant, b *bucket, ids []int, inApp, inMethod place, p limit.Policy) limit.Instant {
 	keys := 0
 	for _, id := range ids {
 		if m.ring.from[id] == 0 {
@@ -127,8 +169,8 @@ func (m *Machine) nthOfAll(now limit.Instant, b *bucket, ids []int, inApp, inMet
 			}
 			app, method := m.app(b.host, id), m.method(b, id)
 			from := max(b.service.Opens(now), app.Opens(now), method.Opens(now))
-			if t := app.Nth(now, from, (inApp+n-1)/n, p); t < at {
-				at = min(at, max(t, method.Nth(now, from, (inMethod+n-1)/n, p)))
+			if t := inApp.of(app, now, from, n, p); t < at {
+				at = min(at, max(t, inMethod.of(method, now, from, n, p)))
 			}
 		}
 		return at
@@ -145,7 +187,7 @@ func (m *Machine) nthOfAll(now limit.Instant, b *bucket, ids []int, inApp, inMet
 	joins := buf[:0] // when each key could take part
 	for _, id := range ids {
 		if m.ring.from[id] == 0 {
-			joins = append(joins, m.nth(now, b, id, 1, 1, p))
+			joins = append(joins, m.nth(now, b, id, place{1, 1}, place{1, 1}, p))
 		}
 	}
 	slices.Sort(joins)

@@ -19,7 +19,8 @@ type chaos struct {
 	waiting map[*Waiter]bool
 	permits []*Permit
 	bursts  []float64
-	asked   int // calls that were neither refused nor cancelled
+	own     []int // limits of the owner's own, some of which are over
+	asked   int   // calls that were neither refused nor cancelled
 	let     int
 	stops   map[string]bool // that were told to begin
 }
@@ -39,6 +40,7 @@ func TestRandomOperations(t *testing.T) {
 			}
 			cfg := Config{
 				Keys: 1 + r.IntN(3), Burst: c.bursts[r.IntN(len(c.bursts))], Margin: 150 * time.Millisecond,
+				Shares:  func(_, method string) []float64 { return []float64{0.2, 0.1 * float64(1+len(method)%3)} },
 				Assumed: []limit.Quota{{N: 5, W: time.Second}}, QueueCapacity: 20, QueueTotal: 60, Start: c.now.Add(150 * time.Millisecond),
 				Watch: seed%3 > 0,
 			}
@@ -89,6 +91,8 @@ func (c *chaos) step() {
 		default: // more often than the former
 			c.m.Enable(c.now, id)
 		}
+	case n == 15 && c.r.IntN(4) == 0:
+		c.ownLimit()
 	case n == 15 && c.r.IntN(10) == 0:
 		c.m.SetBurst(c.now, c.bursts[c.r.IntN(len(c.bursts))])
 	case n < 18 && c.m.NextWake() < limit.Never:
@@ -110,6 +114,15 @@ func (c *chaos) enqueue() {
 	case 2:
 		r.First = true
 	}
+	switch c.r.IntN(6) {
+	case 0, 1:
+		r.Budget = uint8(1 + c.r.IntN(2))
+	case 2:
+		if len(c.bursts) == 1 { // see check
+			break
+		}
+		r.Pacing = uint8(1 + c.r.IntN(101))
+	}
 	if c.r.IntN(6) == 0 {
 		r.Keyless, r.Method = true, "/me"
 	}
@@ -129,6 +142,20 @@ func (c *chaos) enqueue() {
 	case why.Start < c.now:
 		c.t.Fatalf("refused for a start in the past: %v", why)
 	}
+}
+
+// ownLimit adds a limit of the owner's own, or removes one.
+func (c *chaos) ownLimit() {
+	if len(c.own) > 0 && c.r.IntN(2) == 0 {
+		c.m.Unlimit(c.now, c.own[0])
+		c.own = c.own[1:]
+		return
+	}
+	o := OwnLimit{Host: c.pick("", "euw1"), Method: c.pick("", "/x"), Quotas: []limit.Quota{{N: 1 + c.r.IntN(5), W: time.Second}}, Until: limit.Never}
+	if c.r.IntN(2) == 0 {
+		o.Until = c.now.Add(time.Duration(c.r.IntN(3000)) * time.Millisecond)
+	}
+	c.own = append(c.own, c.m.Limit(c.now, o))
 }
 
 // take gives a call under way, which ends now.

@@ -238,7 +238,7 @@ func (m *Machine) restoreScope(now limit.Instant, s SavedScope, elapsed time.Dur
 	scope := limit.Restore(now, s.Limits, elapsed, max(m.cfg.Start, now), assumed)
 	scope.Tolerate(m.cfg.Tolerance)
 	m.share(scope, s.Method != "")
-	put(scopes, key, scope)
+	put(scopes, key, m.furnish(scope, s.Host, s.Method))
 	return true
 }
 

@@ -117,11 +117,11 @@ func (m *Machine) use(b *bucket, key int) (app, method *limit.Scope) {
 	if key < 0 {
 		key = 0
 	} else if app = at(b.host.apps, key); app == nil {
-		app = m.newScope(m.cfg.Assumed, false)
+		app = m.furnish(m.newScope(m.cfg.Assumed, false), b.host.name, "")
 		put(&b.host.apps, key, app)
 	}
 	if method = at(b.set.scopes, key); method == nil {
-		method = m.newScope(nil, true)
+		method = m.furnish(m.newScope(nil, true), b.host.name, b.method)
 		put(&b.set.scopes, key, method)
 	}
 	return app, method

@@ -26,21 +26,38 @@ func (m *Machine) next(now limit.Instant, h *host) (*Waiter, *Permit) {
 // owed serves normal's twentieth turn, which skips pacing: else normal would
 // never find a slot that high has not taken.
 func (m *Machine) owed(now limit.Instant, h *host) (*Waiter, *Permit) {
-	policy := m.policy(h, true)
-	var best *lane
-	var key int
+	if l, key := m.longestUnpaced(now, h, nil, 0); l != nil {
+		return m.grant(now, l, key, true)
+	}
+	return nil, nil
+}
+
+// longestUnpaced finds, of the lanes of normal priority that want the
+// application's budget, the one served longest ago that could go, were there no
+// pacing; and the key for it. Where one is given to overtake them on a key, only
+// those that could go on that key, and would be overtaken because they are paced
+// more.
+func (m *Machine) longestUnpaced(now limit.Instant, h *host, overtakes *lane, on int) (best *lane, key int) {
 	for _, q := range h.busy {
 		if q.class.high || q.class.keyless {
 			continue
 		}
+		if overtakes != nil && (m.burst(q.class) >= m.burst(overtakes.line.class) || !h.ring.serves(q.class, on)) {
+			continue
+		}
+		policy := m.policy(h, q.class, true)
 		for len(q.ready) > 0 {
 			l := q.ready[0].lane
-			if best != nil && best.served <= l.served {
+			if best != nil && best.served <= l.served || overtakes != nil && overtakes.served <= l.served {
 				break
 			}
 			s := m.find(now, l, policy)
 			if s.at <= now {
-				best, key = l, s.key
+				if overtakes == nil {
+					best, key = l, s.key
+				} else if m.fits(now, l.bucket, on, policy) {
+					best, key = l, on
+				}
 				break
 			}
 			if s.app > now {
@@ -50,20 +67,42 @@ func (m *Machine) owed(now limit.Instant, h *host) (*Waiter, *Permit) {
 			q.setAside(now, l, s)
 		}
 	}
-	if best == nil {
-		return nil, nil
+	return best, key
+}
+
+// overtaken finds the lane whose turn it is before that of l, which is about to
+// go on a key, and which waits only because its calls are paced more: they take
+// turns where they want the same, else it would starve. It is nil if there is
+// none.
+func (m *Machine) overtaken(now limit.Instant, l *lane, key int) *lane {
+	b := l.bucket
+	var best *lane
+	for _, o := range b.lanes {
+		c := o.line.class
+		if o.n == 0 || c.high || o.served >= l.served || best != nil && best.served <= o.served || m.burst(c) >= m.burst(l.line.class) {
+			continue
+		}
+		if b.host.ring.serves(c, key) && m.fits(now, b, key, m.policy(b.host, c, true)) {
+			best = o
+		}
 	}
-	return m.grant(now, best, key, policy)
+	if l.line.class.keyless {
+		return best
+	}
+	if o, _ := m.longestUnpaced(now, b.host, l, key); o != nil && (best == nil || o.served < best.served) {
+		return o
+	}
+	return best
 }
 
 // serve lets a call of the given priority go.
 func (m *Machine) serve(now limit.Instant, h *host, high bool) (*Waiter, *Permit) {
-	policy := m.policy(h, high)
 	for {
 		l := h.longestUnserved(now, high)
 		if l == nil {
 			return nil, nil
 		}
+		policy := m.policy(h, l.line.class, high)
 		s := m.find(now, l, policy)
 		if s.at > now {
 			m.reached(now, l, policy)
@@ -72,17 +111,22 @@ func (m *Machine) serve(now limit.Instant, h *host, high bool) (*Waiter, *Permit
 		}
 		if high {
 			// The method's own budget has its twentieth turn as well.
-			if other := l.bucket.owed(s.key); other != nil {
+			if other := m.owedIn(now, l.bucket, s.key); other != nil {
 				l = other
 			}
 		}
-		return m.grant(now, l, s.key, policy)
+		if !high && h.mixed > 0 {
+			if other := m.overtaken(now, l, s.key); other != nil {
+				return m.grant(now, other, s.key, true)
+			}
+		}
+		return m.grant(now, l, s.key, high)
 	}
 }
 
 // grant lets the head of lane l go.
-func (m *Machine) grant(now limit.Instant, l *lane, key int, p limit.Policy) (*Waiter, *Permit) {
-	w := l.head
+func (m *Machine) grant(now limit.Instant, l *lane, key int, unpaced bool) (*Waiter, *Permit) {
+	w, p := l.head, m.policy(l.bucket.host, l.line.class, unpaced)
 	if l.in != &l.line.ready {
 		l.line.unpark(l)
 	}
@@ -108,6 +152,7 @@ func (m *Machine) admit(now limit.Instant, l *lane, key int, policy limit.Policy
 	p.Key, p.bucket, p.index, p.reported = key, l.bucket, len(m.permits), false
 	m.permits = append(m.permits, p)
 	app, method := m.use(l.bucket, key)
+	p.hold.Aside = l.bucket.host.mixed > 0 || l.line.class.pacing > 0
 	m.take(now, p, policy, app, method)
 	if key >= 0 {
 		k := &m.ring.keys[key]

@@ -32,7 +32,8 @@ type ScopeState struct {
 type QueueState struct {
 	Host, Method string
 	High         bool
-	Pin          int // key, or -1
+	Pin          int   // key, or -1
+	Budget       uint8 // 0 = none
 	Depth        int
 	Oldest       time.Duration // how long the head has waited
 	Explained    bool          // Why is told
@@ -55,7 +56,7 @@ func (m *Machine) State(now limit.Instant) State {
 		for _, l := range b.lanes {
 			if l.n > 0 {
 				q := QueueState{
-					Host: b.host.name, Method: b.method, High: l.line.class.high, Pin: int(l.line.class.pin),
+					Host: b.host.name, Method: b.method, High: l.line.class.high, Pin: int(l.line.class.pin), Budget: l.line.class.budget,
 					Depth: l.n, Oldest: now.Sub(l.head.since), Why: Why{Key: -1, Start: limit.Never},
 				}
 				if len(s.Queues) < explained {

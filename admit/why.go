@@ -26,7 +26,7 @@ type Why struct {
 
 // why tells what the head of lane l waits for. It costs a look at each key.
 func (m *Machine) why(now limit.Instant, l *lane) Why {
-	p := m.policy(l.bucket.host, l.line.class.high)
+	p := m.policy(l.bucket.host, l.line.class, l.line.class.high)
 	y := m.hindrance(now, l, p)
 	y.Start = m.predict(now, l, 1)
 	if y.Until < limit.Never && y.Hindrance != limit.Solo { // an answer may come earlier

@@ -83,7 +83,7 @@ func (r *rig) mustBeSound(t *testing.T, now Instant) {
 	t.Helper()
 	for _, s := range []*Scope{r.app, r.method} {
 		for k := 1; k < 1000; k *= 7 {
-			if at := s.Nth(now, now, k, Policy{Margin: j150}); at < now {
+			if at := s.Nth(now, now, k, 0, Policy{Margin: j150}); at < now {
 				t.Fatalf("call %d estimated for the past", k)
 			}
 		}

@@ -16,6 +16,12 @@ type Hold struct {
 	sentAt  Instant
 	latest  Instant // by which a sent call has arrived: J after the sending
 	leased  Lease   // that the call goes on; zero where no Store judges
+	budget  uint8   // of the call; 0 = none
+
+	// Aside, set before Take, says that calls of several burst shares are
+	// about. One that goes before its slot then leaves the schedule to those
+	// that keep to it: else it would push their slot on for ever.
+	Aside bool
 }
 
 type charge struct {
@@ -37,6 +43,7 @@ func (c charge) known() int { return c.base + c.w.sentTotal }
 func (h *Hold) Take(now Instant, p Policy, service *Gate, scopes ...*Scope) {
 	h.charges, h.gates, h.scopes, h.sent, h.leased = h.charges[:0], h.gates[:0], h.scopes[:0], false, Lease{}
 	h.service, h.taken = service, now
+	h.budget = p.Budget
 	if service != nil {
 		h.pass(now, service)
 	}
@@ -63,8 +70,11 @@ func (h *Hold) Take(now Instant, p Policy, service *Gate, scopes ...*Scope) {
 		}
 		for _, w := range s.windows {
 			w.pending++
-			w.pace.grant(now, w.quota.W, w.rate(now), p.Margin, held)
+			w.granted(now, w.rate(now), p.Margin, held, h.Aside)
 			h.charges = append(h.charges, charge{w: w})
+		}
+		if s.extra(p.Budget) {
+			h.takeExtra(now, s, p, held)
 		}
 	}
 }
@@ -174,16 +184,25 @@ func (h *Hold) leave() {
 // it was admitted.
 func (h *Hold) Join(now Instant, j time.Duration) {
 	for _, s := range h.scopes {
-		for _, w := range s.windows {
-			if h.chargeOn(w) != nil {
-				continue
-			}
-			w.pending++
-			h.charges = append(h.charges, charge{w: w})
-			if h.sent {
-				// Charged as sent now: never too early, and rings want order.
-				h.charges[len(h.charges)-1].send(now, j)
-			}
+		h.join(now, j, s.windows)
+		if s.extra(h.budget) {
+			s.makeCeilings(now, h.budget)
+			var buf [maxExtra]*window
+			h.join(now, j, s.extras(now, h.budget, buf[:0]))
+		}
+	}
+}
+
+func (h *Hold) join(now Instant, j time.Duration, windows []*window) {
+	for _, w := range windows {
+		if h.chargeOn(w) != nil {
+			continue
+		}
+		w.pending++
+		h.charges = append(h.charges, charge{w: w})
+		if h.sent {
+			// Charged as sent now: never too early, and rings want order.
+			h.charges[len(h.charges)-1].send(now, j)
 		}
 	}
 }

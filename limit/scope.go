@@ -20,6 +20,8 @@ type Scope struct {
 	toldBy   Instant  // when the call was sent whose answer told the limits
 	tighter  Instant  // when it was last found to allow less than had been thought
 	leasing  *leasing // nil unless a Store judges for it
+	own      []ownLimit
+	shares   []float64 // of each budget, see Allot
 }
 
 // silentAnswers is how many counted answers in a row without limits show that
@@ -45,10 +47,14 @@ func (s *Scope) sort() {
 // more call go; now when that is at once, Never when it hangs on calls under
 // way. Nil scopes are skipped.
 func (s *Scope) Next(now Instant, p Policy) Instant {
-	if s.leasing != nil && !s.leasing.alone {
-		return s.nextLeased(now, p)
+	at := now
+	if s.extra(p.Budget) {
+		at = s.NextExtra(now, p)
 	}
-	at := s.Gate.Next(now)
+	if s.leasing != nil && !s.leasing.alone {
+		return max(at, s.nextLeased(now, p))
+	}
+	at = max(at, s.Gate.Next(now))
 	for _, w := range s.windows {
 		at = max(at, w.next(now, p, s.inFlight > 0))
 	}
@@ -56,12 +62,17 @@ func (s *Scope) Next(now Instant, p Policy) Instant {
 }
 
 // Nth estimates when the k-th of further calls could go, were no others to
-// come in between and none of them to go before from.
-func (s *Scope) Nth(now, from Instant, k int, p Policy) Instant {
-	if s.leasing != nil && !s.leasing.alone {
-		return s.nthLeased(now, from, k)
+// come in between and none of them to go before from. ofBudget of the k are
+// calls of the policy's budget.
+func (s *Scope) Nth(now, from Instant, k, ofBudget int, p Policy) Instant {
+	at := now
+	if s.extra(p.Budget) {
+		at = s.nthExtra(now, max(from, s.until), k, ofBudget, p)
 	}
-	at := max(from, s.Opens(now))
+	if s.leasing != nil && !s.leasing.alone {
+		return max(at, s.nthLeased(now, from, k))
+	}
+	at = max(at, from, s.Opens(now))
 	if !s.known && !s.restored {
 		return at // what is assumed is no reason to refuse
 	}
@@ -86,7 +97,14 @@ func (s *Scope) Idle(now Instant, j time.Duration) bool {
 			return false
 		}
 	}
-	return true
+	for _, o := range s.own {
+		for _, w := range o.windows {
+			if w.expire(now, j); w.used() > 0 {
+				return false
+			}
+		}
+	}
+	return true // no ceiling has a charge that its window hasn't
 }
 
 // ScopeState is what a scope looks like from outside.
@@ -95,8 +113,10 @@ type ScopeState struct {
 	InFlight int
 	Halved   int // how often the limits are halved, after violations
 	Cooldown time.Duration
-	Cause    Kind // of the cool-down
-	Windows  []WindowState
+	Cause    Kind          // of the cool-down
+	Windows  []WindowState // Riot's
+	Own      []WindowState // the owner's own limits
+	Budgets  []BudgetUse   // of the budgets that were ever used here
 }
 
 // State describes the scope at now.
@@ -108,6 +128,7 @@ func (s *Scope) State(now Instant, j time.Duration) ScopeState {
 		st.Windows[i] = w.state(now, j)
 		s.leasing.among(&st.Windows[i])
 	}
+	st.Own, st.Budgets = s.ownState(now, j), s.budgetState(now, j)
 	return st
 }
 

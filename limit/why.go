@@ -14,10 +14,21 @@ const (
 	Shared                    // the store gives the room to other replicas first, or is being asked
 )
 
+// Rule says whose limit it is that hinders.
+type Rule uint8
+
+// The rules.
+const (
+	Riots    Rule = iota
+	Owners        // one of the owner's own limits
+	OfBudget      // the budget's share of Riot's
+)
+
 // Why is the hindrance that lasts longest, e.g. {Full, 3s, {100:120, Used: 100}}
 // with a window of 100 calls in 120 s that has room again at 3 s.
 type Why struct {
 	Hindrance
+	Rule   Rule        // of Full and Paced
 	Until  Instant     // as Next; Never when it hangs on calls under way
 	Window WindowState // of Full, Paced and Reserved
 	Cause  Kind        // of Stopped
@@ -25,24 +36,29 @@ type Why struct {
 
 // Why tells what Next hangs on.
 func (s *Scope) Why(now Instant, p Policy) Why {
+	var y Why
 	if s.leasing != nil && !s.leasing.alone {
-		return s.whyLeased(now, p)
+		y = s.whyLeased(now, p)
+	} else {
+		y = s.Gate.Why(now)
+		for _, w := range s.windows {
+			y.look(now, w, p, s.inFlight > 0, Riots)
+		}
 	}
-	y := s.Gate.Why(now)
-	unpaced := p
-	unpaced.Unpaced = true
-	for _, w := range s.windows {
-		at := w.next(now, p, s.inFlight > 0)
-		if at <= y.Until {
-			continue
+	if !s.extra(p.Budget) {
+		return y
+	}
+	var buf [maxExtra]*window
+	extras, own := s.extras(now, p.Budget, buf[:0]), 0
+	for _, o := range s.own {
+		own += len(o.windows)
+	}
+	for i, w := range extras {
+		rule := Owners
+		if i >= own {
+			rule = OfBudget
 		}
-		y = Why{Hindrance: Paced, Until: at, Window: w.state(now, p.Margin)}
-		y.Window.N = w.n() // what is in force, after violations as well
-		if w.next(now, unpaced, s.inFlight > 0) == at {
-			if y.Hindrance = Full; y.Window.Used < y.Window.N {
-				y.Hindrance = Reserved
-			}
-		}
+		y.look(now, w, p, false, rule)
 	}
 	return y
 }
@@ -73,6 +89,22 @@ func (s *Scope) whyLeased(now Instant, p Policy) Why {
 		}
 	}
 	return y
+}
+
+// look makes a window the hindrance if it lasts longer.
+func (y *Why) look(now Instant, w *window, p Policy, underWay bool, rule Rule) {
+	at := w.next(now, p, underWay)
+	if at <= y.Until {
+		return
+	}
+	*y = Why{Hindrance: Paced, Rule: rule, Until: at, Window: w.state(now, p.Margin)}
+	y.Window.N = w.n() // what is in force, after violations as well
+	p.Unpaced = true
+	if w.next(now, p, underWay) == at {
+		if y.Hindrance = Full; y.Window.Used < y.Window.N {
+			y.Hindrance = Reserved
+		}
+	}
 }
 
 // Why tells what Next hangs on.

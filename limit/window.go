@@ -21,8 +21,9 @@ func (q Quota) String() string {
 // Policy is how a call wants to be admitted.
 type Policy struct {
 	Burst   float64       // share of each window that needs no pacing, 0 to 1
-	Unpaced bool          // skip pacing, not charges: high priority
 	Margin  time.Duration // J
+	Unpaced bool          // skip pacing, not charges: high priority
+	Budget  uint8         // whose share of each window is the most that the call may use; 0 = none
 }
 
 // window is one limit of a scope: its charges by their time, and its pace.
@@ -39,8 +40,9 @@ type window struct {
 	held      Instant // until when charges last held a call back, as far as was known
 	sentTotal int     // own calls ever sent; see charge.known
 	pace      pace
-	opened    Instant // when the last call with count 1 was counted, at the latest (R10); 0 when not known
-	filled    Instant // from when on it is told again that the window is full: see Scope.Filled
+	ceilings  []*window // of the budgets, by id from 1; nil where none was needed yet
+	opened    Instant   // when the last call with count 1 was counted, at the latest (R10); 0 when not known
+	filled    Instant   // from when on it is told again that the window is full: see Scope.Filled
 
 	// While the Store is away: how many own charges there may be, and from capAt
 	// on. 0 as capAt is no bound.
@@ -114,6 +116,15 @@ func (w *window) paced(now Instant, used int, burst float64, j time.Duration) In
 	return at
 }
 
+// granted notes a call at now, held back by charges until held, in the schedule
+// for n calls; j as for pace.grant.
+func (w *window) granted(now Instant, n int, j time.Duration, held Instant, aside bool) {
+	if aside && w.pace.started && now < w.pace.tat {
+		return
+	}
+	w.pace.grant(now, w.quota.W, n, j, held)
+}
+
 // freed gives the moment at which k of the present charges have expired; Never
 // when k reaches into those that have no expiry.
 func (w *window) freed(k int, j time.Duration) Instant {
@@ -163,7 +174,8 @@ func (w *window) nth(now, from Instant, k int, p Policy) Instant {
 	if p.Unpaced {
 		return at
 	}
-	free := int(math.Ceil(p.Burst * float64(w.n())))
+	share := int(math.Ceil(p.Burst * float64(w.n())))
+	free := share
 	if from == now { // else who knows how many will have expired by then
 		free = max(0, free-used)
 	}
@@ -177,7 +189,11 @@ func (w *window) nth(now, from Instant, k int, p Policy) Instant {
 	if free > 0 { // the last of the free calls, now, starts the schedule
 		return max(at, from.Add(times(t, k-free)))
 	}
-	return max(at, max(from, w.pace.tat).Add(times(t, k-1)))
+	paced := max(from, w.pace.tat).Add(times(t, k-1))
+	if rest <= share { // or once the unpaced share has room again
+		paced = min(paced, max(from, w.freed(used+rest-share, p.Margin)).Add(times(lap, rounds)))
+	}
+	return max(at, paced)
 }
 
 // times is n·d, or the longest duration that there is.

@@ -72,7 +72,10 @@ func (fixed) Snapshot() riftrelay.Snapshot {
 			{Key: "main", Host: "americas", Known: true, InFlight: 3, Windows: []riftrelay.WindowState{
 				{Limit: 20, Window: time.Second, Used: 3, InFlight: 3, ResetIn: 1100 * time.Millisecond},
 				{Limit: 100, Window: 2 * time.Minute, Used: 85, InFlight: 3, ResetIn: 100 * time.Second},
-			}},
+			}, Own: []riftrelay.WindowState{{Limit: 5, Window: time.Second, Used: 3, InFlight: 3, ResetIn: 1100 * time.Millisecond}},
+				Budgets: []riftrelay.BudgetState{{Name: "crawler", Windows: []riftrelay.WindowState{
+					{Limit: 6, Window: time.Second, Used: 1, ResetIn: 1100 * time.Millisecond}, {Limit: 30, Window: 2 * time.Minute, Used: 30, ResetIn: 90 * time.Second},
+				}}}},
 			{Key: "main", Host: "americas", Method: matches, Known: true, InFlight: 3, Windows: []riftrelay.WindowState{full}},
 			{Key: "spare", Host: "euw1", Known: true, Halved: 2, Windows: []riftrelay.WindowState{{Limit: 20, Window: time.Second}}},
 			{Host: "europe", Method: "/riot/account/v1/accounts/me", InFlight: 1, Cooldown: 7500 * time.Millisecond, Cause: limit.Service, Windows: []riftrelay.WindowState{}},
@@ -81,6 +84,9 @@ func (fixed) Snapshot() riftrelay.Snapshot {
 			{Host: "euw1", Method: "/lol/status/v4/platform-data", Priority: riftrelay.High, Depth: 2, Oldest: time.Millisecond, Start: riftrelay.Unknown},
 			{Host: "americas", Method: matches, Depth: 15, Oldest: 12 * time.Second, Start: 180 * time.Millisecond, Why: riftrelay.Wait{
 				Kind: riftrelay.WaitWindow, Key: "main", Scope: "method", Limit: 1000, Used: 1000, Others: 20, Window: time.Minute, Until: 180 * time.Millisecond,
+			}},
+			{Host: "americas", Method: matches, Budget: "crawler", Depth: 9, Oldest: time.Second, Start: 4 * time.Second, Why: riftrelay.Wait{
+				Kind: riftrelay.WaitBudget, Key: "main", Scope: "application", Budget: "crawler", Limit: 30, Used: 30, Window: 2 * time.Minute, Until: 4 * time.Second,
 			}},
 		},
 	}

@@ -58,7 +58,15 @@ type Scope struct {
 	InFlight int      `json:"in_flight"`
 	Cooldown Seconds  `json:"cooldown_seconds"` // left of a stop after a 429
 	Cause    string   `json:"cooldown_cause"`   // kind of that 429; empty without a stop
-	Windows  []Window `json:"windows"`          // shortest first
+	Windows  []Window `json:"windows"`          // Riot's, shortest first
+	Own      []Window `json:"own"`              // limits of the owner's own
+	Budgets  []Budget `json:"budgets"`          // of those whose calls came here
+}
+
+// Budget is what a budget uses of a scope, with its ceiling as the limit.
+type Budget struct {
+	Name    string   `json:"name"`
+	Windows []Window `json:"windows"`
 }
 
 // Window is one limit.
@@ -77,6 +85,7 @@ type Queue struct {
 	Host     string   `json:"host"`
 	Method   string   `json:"method"`
 	Priority string   `json:"priority"`
+	Budget   string   `json:"budget"` // empty without one
 	Depth    int      `json:"depth"`
 	Oldest   Seconds  `json:"oldest_seconds"` // how long the head has waited
 	Start    *Seconds `json:"start_seconds"`  // until the head is predicted to go
@@ -85,9 +94,10 @@ type Queue struct {
 
 // Why is what a call waits for. Text says it in a sentence.
 type Why struct {
-	Kind   string   `json:"kind"` // window, pacing, cooldown, synchronising, service, others, no_key or turn
+	Kind   string   `json:"kind"` // window, pacing, cooldown, synchronising, service, others, budget, own_limit, no_key or turn
 	Key    string   `json:"key"`
-	Scope  string   `json:"scope"` // application, method or service
+	Scope  string   `json:"scope"`  // application, method or service
+	Budget string   `json:"budget"` // of kind budget
 	Limit  int      `json:"limit"`
 	Window Seconds  `json:"window_seconds"`
 	Used   int      `json:"used"`
@@ -108,23 +118,31 @@ func stateOf(s riftrelay.Snapshot) *State {
 	for i, sc := range s.Scopes {
 		o := Scope{
 			Key: sc.Key, Host: sc.Host, Method: sc.Method, Known: sc.Known, Halved: sc.Halved, InFlight: sc.InFlight,
-			Cooldown: seconds(sc.Cooldown), Cause: causeOf(sc.Cause), Windows: make([]Window, len(sc.Windows)),
+			Cooldown: seconds(sc.Cooldown), Cause: causeOf(sc.Cause), Windows: windowsOf(sc.Windows), Own: windowsOf(sc.Own), Budgets: make([]Budget, len(sc.Budgets)),
 		}
-		for j, w := range sc.Windows {
-			o.Windows[j] = Window{
-				Limit: w.Limit, Window: seconds(w.Window), Used: w.Used, Ours: w.Used - w.Others, Others: w.Others,
-				InFlight: w.InFlight, Reset: seconds(w.ResetIn),
-			}
+		for j, b := range sc.Budgets {
+			o.Budgets[j] = Budget{Name: b.Name, Windows: windowsOf(b.Windows)}
 		}
 		v.Scopes[i] = o
 	}
 	for i, q := range s.Queues {
 		v.Queues[i] = Queue{
-			Host: q.Host, Method: q.Method, Priority: q.Priority.String(), Depth: q.Depth,
+			Host: q.Host, Method: q.Method, Priority: q.Priority.String(), Budget: q.Budget, Depth: q.Depth,
 			Oldest: seconds(q.Oldest), Start: known(q.Start), Why: whyOf(q.Why),
 		}
 	}
 	return v
+}
+
+func windowsOf(list []riftrelay.WindowState) []Window {
+	windows := make([]Window, len(list))
+	for i, w := range list {
+		windows[i] = Window{
+			Limit: w.Limit, Window: seconds(w.Window), Used: w.Used, Ours: w.Used - w.Others, Others: w.Others,
+			InFlight: w.InFlight, Reset: seconds(w.ResetIn),
+		}
+	}
+	return windows
 }
 
 func keyOf(k riftrelay.KeyState) Key {
@@ -139,7 +157,7 @@ func whyOf(w riftrelay.Wait) *Why {
 		return nil
 	}
 	return &Why{
-		Kind: string(w.Kind), Key: w.Key, Scope: w.Scope, Limit: w.Limit, Window: seconds(w.Window), Used: w.Used, Others: w.Others,
+		Kind: string(w.Kind), Key: w.Key, Scope: w.Scope, Budget: w.Budget, Limit: w.Limit, Window: seconds(w.Window), Used: w.Used, Others: w.Others,
 		Cause: causeOf(w.Cause), Until: known(w.Until), Text: w.String(),
 	}
 }

@@ -174,7 +174,7 @@ func (p *printer) breakers(scopes []Scope) {
 // share is how much of its fullest window a scope has used.
 func (s Scope) share() float64 {
 	share := 0.0
-	for _, w := range s.Windows {
+	for _, w := range slices.Concat(s.Windows, s.Own) {
 		share = max(share, float64(w.Used)/float64(max(1, w.Limit)))
 	}
 	if s.Cooldown > 0 {
@@ -208,19 +208,24 @@ func (s Scope) rows() [][]cell {
 		stop = fmt.Sprintf("%s (429 %s)", inWords(s.Cooldown), s.Cause)
 	}
 	key := cmp.Or(s.Key, "-")
-	if len(s.Windows) == 0 {
+	if len(s.Windows)+len(s.Own) == 0 {
 		return [][]cell{{{key, ""}, {s.Host, ""}, {name, ""}, {"-", ""}, {}, {}, {}, {fmt.Sprint(s.InFlight), ""}, {}, {stop, "31"}}}
 	}
 	var rows [][]cell
-	for i, w := range s.Windows {
-		if i > 0 {
+	add := func(windows []Window, name string) {
+		for _, w := range windows {
+			bar, code := barOf(w)
+			rows = append(rows, []cell{
+				{key, ""}, {s.Host, ""}, {name, ""}, {inWords(w.Window), ""}, {bar, code}, {fmt.Sprintf("%d/%d", w.Used, w.Limit), ""},
+				{fmt.Sprint(w.Others), ""}, {fmt.Sprint(w.InFlight), ""}, {inWords(w.Reset), ""}, {stop, "31"},
+			})
 			stop = ""
 		}
-		bar, code := barOf(w)
-		rows = append(rows, []cell{
-			{key, ""}, {s.Host, ""}, {name, ""}, {inWords(w.Window), ""}, {bar, code}, {fmt.Sprintf("%d/%d", w.Used, w.Limit), ""},
-			{fmt.Sprint(w.Others), ""}, {fmt.Sprint(w.InFlight), ""}, {inWords(w.Reset), ""}, {stop, "31"},
-		})
+	}
+	add(s.Windows, name)
+	add(s.Own, name+", own limit")
+	for _, b := range s.Budgets {
+		add(b.Windows, name+", budget "+b.Name)
 	}
 	return rows
 }

@@ -29,6 +29,9 @@ type setting struct {
 	more    string // further sentences, for docs/settings.md
 	value   value
 
+	each func(id string) value // of a family, whose name has <id> in it: the value of one of them
+
+	docOnly    bool // of no interest in --help
 	flagOnly   bool // an option of one command, not a setting: no environment, no file
 	secret     bool // the value must not be shown
 	emptyValue bool // an empty value in the environment or a file is a value
@@ -43,6 +46,7 @@ type draft struct {
 	port               int
 	hosts, methodsFile string
 	caFile, configFile string
+	budgets            []riftrelay.Budget
 }
 
 // declare is the list of all settings; what it reads goes into in and d.
@@ -116,6 +120,19 @@ func declare(in *Invocation, d *draft) []setting {
 			name: "J_MAX", group: groupLimits, help: "most of what is learned of it [2s]",
 			more:  "Empty: 2s, or `ADDITIONAL_WINDOW_SIZE` if that is more.",
 			value: duration(&s.MaxMargin, time.Millisecond, time.Minute, ""),
+		},
+		{
+			name: "RATE_BUDGET_<id>", group: groupLimits, help: "ceiling of calls with X-Rate-Budget: <id>",
+			more: "Of every window of Riot's, the calls that name the budget use at most this share, for each key and host, and they are paced by it. It reserves nothing, " +
+				"and holds up nobody else. The case of an id doesn't count; `default` is no id: it means no budget. No flag; in the YAML file `rate_budget_crawler: 0.3`. " +
+				"See [limits of your own](limits.md).",
+			value: d.budgetShare(""), each: d.budgetShare,
+		},
+		{
+			name: "RATE_BUDGET_<id>_OVERRIDES", group: groupLimits, docOnly: true, help: "its share elsewhere: kr:lol/match/v5=0.2",
+			more: "Other shares of the budget for the methods whose templates begin with a path, on one host or all. The longest path counts. The path `/` is for a whole host: " +
+				"its application's limits as well.",
+			value: d.budgetOverrides(""), each: d.budgetOverrides,
 		},
 		{
 			name: "VIOLATION_LIMIT", group: groupLimits, def: strconv.Itoa(limit.DefaultTolerance), help: "own 429s a minute before a limit is halved",

@@ -13,7 +13,7 @@ import (
 // configFile reads the YAML file name: settings by their names, in lower or upper case, with a scalar or a list of scalars
 // each. Values are taken as written, so that 20:1 is no number in base 60 and 0.10 keeps its zero. A key that isn't a
 // setting is an error; if not strict, a warning.
-func configFile(env Env, name string, known []setting, strict bool, r *report) func(string) (string, bool) {
+func configFile(env Env, name string, known []setting, strict bool, r *report) map[string]string {
 	const label = "CONFIG_FILE"
 	bad := func(format string, args ...any) {
 		r.bad(label, fmt.Sprintf("%s is %q: ", label, name)+fmt.Sprintf(format, args...))
@@ -21,12 +21,12 @@ func configFile(env Env, name string, known []setting, strict bool, r *report) f
 	data, err := env.ReadFile(name)
 	if err != nil {
 		bad("%v; allowed: a readable YAML file", err)
-		return lookupIn(nil)
+		return nil
 	}
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
 		bad("%s; allowed: YAML, as in queue_total: 5000", yamlProblem(err))
-		return lookupIn(nil)
+		return nil
 	}
 	values := map[string]string{}
 	for _, pair := range pairs(file, bad) {
@@ -37,7 +37,7 @@ func configFile(env Env, name string, known []setting, strict bool, r *report) f
 		switch {
 		case upper == label:
 			bad("line %d: config_file can't be set in the file itself", line)
-		case !declared(upper, known):
+		case !declared(upper, known) && !inFamily(upper, known):
 			message := fmt.Sprintf("line %d: %s is not a setting", line, key)
 			if near, ok := nearest(key, known); ok {
 				message += fmt.Sprintf("; is %s meant?", strings.ToLower(near))
@@ -55,7 +55,7 @@ func configFile(env Env, name string, known []setting, strict bool, r *report) f
 			values[upper] = text
 		}
 	}
-	return lookupIn(values)
+	return values
 }
 
 // pairs gives the entries of the file's one mapping.

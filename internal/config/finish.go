@@ -46,6 +46,7 @@ func (d *draft) finish(in *Invocation, cmd command, env Env, sources []source, r
 		// Such a proxy gets the whole URL, and makes the Host header of it: not Riot's.
 		complain("UPSTREAM_PROXY", fmt.Errorf("UPSTREAM_URL is %s, plain http, for which no proxy of this kind can be used; socks5:// can", s.UpstreamURL))
 	}
+	d.finishBudgets(s, cmd.settings, complain)
 	if d.caFile != "" {
 		pem, err := env.ReadFile(d.caFile)
 		if err == nil {

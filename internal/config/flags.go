@@ -89,7 +89,7 @@ func parseFlags(args []string, cmds []command) (commandLine, error) {
 	opts := []kong.Option{kong.Name("riftrelay"), kong.NoDefaultHelp()}
 	targets := map[Command]reflect.Value{}
 	for _, c := range cmds {
-		target := flagStruct(c.settings)
+		target := flagStruct(withoutFamilies(c.settings))
 		targets[c.name] = target
 		var tags []string
 		if c.name == Serve {
@@ -107,7 +107,7 @@ func parseFlags(args []string, cmds []command) (commandLine, error) {
 	}
 	line := commandLine{command: Command(ctx.Command()), flags: map[string]string{}, help: root.Help.given, version: root.Version.given}
 	target := targets[line.command].Elem()
-	for i, s := range commandNamed(cmds, line.command).settings {
+	for i, s := range withoutFamilies(commandNamed(cmds, line.command).settings) {
 		f := target.Field(i).Addr().Interface().(interface{ value() (string, bool) })
 		if text, ok := f.value(); ok {
 			line.flags[s.name] = text

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -56,6 +57,7 @@ func (p *page) overview(cmds []command) {
 
 // settings writes a line for each, by groups.
 func (p *page) settings(list []setting) {
+	list = slices.DeleteFunc(slices.Clone(list), func(s setting) bool { return s.docOnly })
 	nameWidth, flagWidth := 0, 0
 	for _, s := range list {
 		if len(s.name) > usualName {
@@ -72,7 +74,11 @@ func (p *page) settings(list []setting) {
 		}
 		row := "  " + p.name(s.label(), nameWidth)
 		if p.wide && !s.flagOnly {
-			row += "  " + p.name(s.flag(), flagWidth)
+			flag := s.flag()
+			if s.isFamily() {
+				flag = ""
+			}
+			row += "  " + p.name(flag, flagWidth)
 		}
 		row += "  " + s.help
 		if s.def != "" {

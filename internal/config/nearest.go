@@ -7,6 +7,9 @@ import "strings"
 func nearest(name string, known []setting) (string, bool) {
 	upper := strings.ToUpper(name)
 	best, least := "", 3
+	if inFamily(upper, known) {
+		return "", false
+	}
 	for _, s := range known {
 		for _, n := range append([]string{s.name}, s.aliases...) {
 			if n == name {

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"os"
+	"strings"
 
 	"riftrelay"
 )
@@ -36,6 +37,7 @@ type Invocation struct {
 // Env is the world that Parse sees.
 type Env struct {
 	Lookup   func(name string) (string, bool)  // a variable of the environment; nil = os.LookupEnv
+	Names    func() []string                   // of all variables of the environment; nil = os.Environ's
 	ReadFile func(name string) ([]byte, error) // nil = os.ReadFile
 	Width    int                               // of the terminal, in columns, for Help; 0 = 80
 	Color    bool                              // whether Help may use colours; NO_COLOR says no as well
@@ -46,6 +48,9 @@ type Env struct {
 func Parse(args []string, env Env) (*Invocation, error) {
 	if env.Lookup == nil {
 		env.Lookup = os.LookupEnv
+	}
+	if env.Names == nil {
+		env.Names = environment
 	}
 	if env.ReadFile == nil {
 		env.ReadFile = os.ReadFile
@@ -71,11 +76,12 @@ func Parse(args []string, env Env) (*Invocation, error) {
 
 	cmd := commandNamed(cmds, line.command)
 	var r report
-	sources := []source{{onCommandLine, line.given}}
+	sources := []source{{onCommandLine, line.given, nil}}
 	if cmd.readsEnvironment {
 		sources = gather(env, line, cmd, commandNamed(cmds, Serve).settings, &r)
 	}
 	setDefaults(commandNamed(cmds, Serve).settings)
+	cmd.settings = expand(cmd.settings, sources, &r)
 	for _, s := range cmd.settings {
 		in.Settings.effective = append(in.Settings.effective, s.fill(sources, &r))
 	}
@@ -92,6 +98,15 @@ func Parse(args []string, env Env) (*Invocation, error) {
 		return nil, err
 	}
 	return in, nil
+}
+
+func environment() []string {
+	var names []string
+	for _, variable := range os.Environ() {
+		name, _, _ := strings.Cut(variable, "=")
+		names = append(names, name)
+	}
+	return names
 }
 
 // setDefaults is for the settings that the command does not read.

@@ -23,6 +23,8 @@ type Settings struct {
 	Groups  []riftrelay.Group // of KEY_ROUTES
 	Aliases []riftrelay.Alias // of SCOPE_ALIASES
 
+	Budgets []riftrelay.Budget // of RATE_BUDGET_<id>, sorted by id
+
 	QueueCapacity    int           // calls that may wait for one host and method; 0 = none
 	QueueTotal       int           // calls that may wait in all; 0 = none
 	AdmissionTimeout time.Duration // longest wait for admission; 0 = no bound
@@ -99,6 +101,7 @@ func (s Settings) Limiter() riftrelay.Config {
 		Keys:             s.Keys(),
 		Groups:           s.Groups,
 		Aliases:          s.Aliases,
+		Budgets:          s.Budgets,
 		Table:            s.Table,
 		Pacing:           s.Pacing,
 		Margin:           s.Margin,

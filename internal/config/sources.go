@@ -13,6 +13,7 @@ import (
 type source struct {
 	where  string // "in .env"
 	lookup func(name string) (string, bool)
+	names  []string // that it has of families
 }
 
 const (
@@ -22,18 +23,19 @@ const (
 
 // gather lists the sources, the strongest first. What is wrong with a file is reported like a setting.
 func gather(env Env, line commandLine, cmd command, known []setting, r *report) []source {
+	file := dotEnv(env, known, r)
 	sources := []source{
-		{onCommandLine, line.given},
-		{"in the environment", env.Lookup},
-		{"in .env", dotEnv(env, known, r)},
+		{onCommandLine, line.given, nil},
+		{"in the environment", env.Lookup, namesIn(nameSet(env.Names()))},
+		{"in .env", lookupIn(file), namesIn(file)},
 	}
 	for _, s := range known {
 		if s.name != "CONFIG_FILE" {
 			continue
 		}
 		if f, ok := s.find(sources, r); ok && f.text != "" {
-			lookup := configFile(env, f.text, known, cmd.strict, r)
-			sources = append(sources, source{"in " + f.text, lookup})
+			values := configFile(env, f.text, known, cmd.strict, r)
+			sources = append(sources, source{"in " + f.text, lookupIn(values), namesIn(values)})
 		}
 	}
 	return sources
@@ -41,28 +43,36 @@ func gather(env Env, line commandLine, cmd command, known []setting, r *report) 
 
 // dotEnv reads .env in the working directory; there need not be one. Names that aren't ours are none of our business,
 // unless they look like a slip of the pen.
-func dotEnv(env Env, known []setting, r *report) func(string) (string, bool) {
+func dotEnv(env Env, known []setting, r *report) map[string]string {
 	data, err := env.ReadFile(".env")
 	if errors.Is(err, fs.ErrNotExist) {
-		return lookupIn(nil)
+		return nil
 	}
 	if err != nil {
 		r.bad(".env", fmt.Sprintf(".env can't be read: %v", err))
-		return lookupIn(nil)
+		return nil
 	}
 	content := strings.TrimPrefix(string(data), "\ufeff")
 	values, err := godotenv.Unmarshal(content)
 	if err != nil {
 		// The library's message quotes the file, keys and all.
 		r.bad(".env", fmt.Sprintf(".env has a mistake%s; allowed: NAME=value lines and # comments", wrongLine(content)))
-		return lookupIn(nil)
+		return nil
 	}
 	for name := range values {
 		if near, ok := nearest(name, known); ok {
 			r.warn(fmt.Sprintf("%s in .env is not a setting and was ignored; is %s meant?", name, near))
 		}
 	}
-	return lookupIn(values)
+	return values
+}
+
+func nameSet(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
 }
 
 // wrongLine says where the statement begins that can't be parsed: behind the longest beginning that can. It gives up on a

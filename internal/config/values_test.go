@@ -107,7 +107,7 @@ func FuzzValues(f *testing.F) {
 		for _, c := range commands(in, d) {
 			for _, s := range c.settings {
 				var r report
-				s.fill([]source{{onCommandLine, func(string) (string, bool) { return text, true }}}, &r)
+				s.fill([]source{{onCommandLine, func(string) (string, bool) { return text, true }, nil}}, &r)
 				if r.wrong != nil && len(r.problems) == 0 {
 					t.Fatalf("%s: wrong, but not said", s.name)
 				}

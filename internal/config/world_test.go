@@ -2,6 +2,8 @@ package config
 
 import (
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -18,6 +20,7 @@ type world struct {
 func (w world) Env() Env {
 	return Env{
 		Lookup: lookupIn(w.env),
+		Names:  func() []string { return slices.Collect(maps.Keys(w.env)) },
 		ReadFile: func(name string) ([]byte, error) {
 			if content, ok := w.files[name]; ok {
 				return []byte(content), nil

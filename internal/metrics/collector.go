@@ -24,7 +24,10 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil)
 }
 
-var window = []string{"key", "host", "method", "scope", "window"}
+var (
+	window = []string{"key", "host", "method", "scope", "window"}
+	budget = []string{"budget", "key", "host", "window"} // the methods' are in the state alone: they would be too many
+)
 
 var (
 	descLimit    = desc("limit", "Calls that Riot allows in the window. Window is its length in seconds; method is empty for the application's scope, key for calls without one.", window...)
@@ -32,6 +35,8 @@ var (
 	descOthers   = desc("limit_others", "Calls of others on the same key that count against the window now.", window...)
 	descInFlight = desc("limit_in_flight", "Own calls of the window that Riot hasn't answered yet.", window...)
 	descReset    = desc("limit_reset_seconds", "Time until all that counts against the window now has expired.", window...)
+	descBudget   = desc("budget_limit", "Calls that the budget may use of the application's window.", budget...)
+	descSpent    = desc("budget_used", "Calls of the budget that count against the application's window now.", budget...)
 	descDepth    = desc("queue_depth", "Calls that wait. Bucket is host:method.", "bucket", "priority")
 	descMargin   = desc("margin_seconds", "Variation of the delay to Riot that is allowed for.")
 	descCooling  = desc("cooldowns", "Scopes that are stopped after a 429.", "scope")
@@ -42,7 +47,7 @@ var (
 
 // Describe is part of prometheus.Collector.
 func (c *collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descLimit, descUsed, descOthers, descInFlight, descReset, descDepth, descMargin, descCooling, descPanics, descKey, descBreaker} {
+	for _, d := range []*prometheus.Desc{descLimit, descUsed, descOthers, descInFlight, descReset, descBudget, descSpent, descDepth, descMargin, descCooling, descPanics, descKey, descBreaker} {
 		to <- d
 	}
 }
@@ -78,12 +83,21 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 			gauge(descBreaker, float64(scope.Halved), scope.Key, scope.Host, scope.Method)
 		}
 		for _, w := range scope.Windows {
-			labels := []string{scope.Key, scope.Host, scope.Method, kind, strconv.FormatFloat(w.Window.Seconds(), 'f', -1, 64)}
+			labels := []string{scope.Key, scope.Host, scope.Method, kind, length(w)}
 			gauge(descLimit, float64(w.Limit), labels...)
 			gauge(descUsed, float64(w.Used), labels...)
 			gauge(descOthers, float64(w.Others), labels...)
 			gauge(descInFlight, float64(w.InFlight), labels...)
 			gauge(descReset, w.ResetIn.Seconds(), labels...)
+		}
+		if scope.Method != "" {
+			continue
+		}
+		for _, b := range scope.Budgets {
+			for _, w := range b.Windows {
+				gauge(descBudget, float64(w.Limit), b.Name, scope.Key, scope.Host, length(w))
+				gauge(descSpent, float64(w.Used), b.Name, scope.Key, scope.Host, length(w))
+			}
 		}
 	}
 	for kind, n := range cooling {
@@ -108,6 +122,11 @@ const (
 	scopeApplication = "application"
 	scopeMethod      = "method"
 )
+
+// length is a window's, in seconds.
+func length(w riftrelay.WindowState) string {
+	return strconv.FormatFloat(w.Window.Seconds(), 'f', -1, 64)
+}
 
 func one(b bool) float64 {
 	if b {

@@ -37,6 +37,7 @@ var outcomes = map[riftrelay.Reason]string{
 	riftrelay.ReasonInvalidRoute:      "rejected_invalid_route",
 	riftrelay.ReasonInvalidTokenIndex: "rejected_invalid_token_index",
 	riftrelay.ReasonInvalidMaxWait:    "rejected_invalid_max_wait",
+	riftrelay.ReasonInvalidBudget:     "rejected_invalid_budget",
 }
 
 func newAdmissions(r prometheus.Registerer) admissions {

@@ -89,12 +89,13 @@ func TestAdmissions(t *testing.T) {
 	m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Gone: true, Waited: time.Hour})
 	for _, reason := range []riftrelay.Reason{
 		riftrelay.ReasonQueueFull, riftrelay.ReasonDeadline, riftrelay.ReasonTimeout, riftrelay.ReasonNoKey, riftrelay.ReasonShuttingDown,
-		riftrelay.ReasonInvalidRoute, riftrelay.ReasonInvalidTokenIndex, riftrelay.ReasonInvalidMaxWait, "tomorrow", "tomorrow",
+		riftrelay.ReasonInvalidRoute, riftrelay.ReasonInvalidTokenIndex, riftrelay.ReasonInvalidMaxWait, riftrelay.ReasonInvalidBudget, "tomorrow", "tomorrow",
 	} {
 		m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Reason: reason, Waited: time.Hour})
 	}
 	expect(t, m,
 		`riftrelay_admission_total{outcome="allowed"} 2`,
+		`riftrelay_admission_total{outcome="rejected_invalid_budget"} 1`,
 		`riftrelay_admission_total{outcome="canceled"} 1`,
 		`riftrelay_admission_total{outcome="rejected_queue_full"} 1`,
 		`riftrelay_admission_total{outcome="rejected_deadline"} 1`,
@@ -154,8 +155,9 @@ func snapshot() riftrelay.Snapshot {
 			{Key: "a", Host: "euw1", Cooldown: time.Second, Windows: []riftrelay.WindowState{
 				{Limit: 20, Window: time.Second, Used: 7, Others: 2, InFlight: 3, ResetIn: 900 * time.Millisecond},
 				{Limit: 100, Window: 2 * time.Minute, Used: 50},
-			}},
-			{Key: "a", Host: "euw1", Method: "/lol/x", Halved: 2, Windows: []riftrelay.WindowState{{Limit: 5, Window: 10 * time.Second}}},
+			}, Budgets: []riftrelay.BudgetState{{Name: "crawler", Windows: []riftrelay.WindowState{{Limit: 30, Window: 2 * time.Minute, Used: 12}}}}},
+			{Key: "a", Host: "euw1", Method: "/lol/x", Halved: 2, Windows: []riftrelay.WindowState{{Limit: 5, Window: 10 * time.Second}},
+				Budgets: []riftrelay.BudgetState{{Name: "crawler", Windows: []riftrelay.WindowState{{Limit: 2, Window: 10 * time.Second}}}}},
 			{Key: "a", Host: "xx1", Halved: 1, Windows: []riftrelay.WindowState{{Limit: 1, Window: time.Second}}},
 		},
 		Queues: []riftrelay.QueueState{
@@ -185,6 +187,8 @@ func TestCollector(t *testing.T) {
 		`riftrelay_limit{host="euw1",key="a",method="",scope="application",window="120"} 100`,
 		`riftrelay_limit{host="euw1",key="a",method="/lol/x",scope="method",window="10"} 5`,
 		`riftrelay_limit_used{host="euw1",key="a",method="",scope="application",window="1"} 7`,
+		`riftrelay_budget_limit{budget="crawler",host="euw1",key="a",window="120"} 30`,
+		`riftrelay_budget_used{budget="crawler",host="euw1",key="a",window="120"} 12`,
 		`riftrelay_limit_others{host="euw1",key="a",method="",scope="application",window="1"} 2`,
 		`riftrelay_limit_in_flight{host="euw1",key="a",method="",scope="application",window="1"} 3`,
 		`riftrelay_limit_reset_seconds{host="euw1",key="a",method="",scope="application",window="1"} 0.9`,

@@ -172,6 +172,9 @@ func (h *Handler) control(in http.Header) (o riftrelay.Options, err error) {
 		}
 		o.Pin = riftrelay.KeyAt(i)
 	}
+	if vv := in["X-Rate-Budget"]; len(vv) > 0 {
+		o.Budget = strings.TrimSpace(vv[0])
+	}
 	if vv := in["X-Max-Wait"]; len(vv) > 0 {
 		wait, ok := maxWait(vv[0])
 		if !ok {

@@ -164,7 +164,7 @@ func TestRequestHeaders(t *testing.T) {
 		"If-None-Match: \"x\"", "If-Modified-Since: y", "User-Agent: mine/1", "Content-Type: a/b",
 		"X-Riot-Token: RGAPI-CANARY", "x_riot_token: RGAPI-CANARY", "X-RIOT-TOKEN: RGAPI-CANARY",
 		"Cookie: a=b", "X-Forwarded-For: 1.2.3.4", "X-Forwarded-Host: h", "Forwarded: for=x", "Via: y", "X-Real-Ip: 1.2.3.4",
-		"X-Priority: HIGH", "X-Riot-Token-Index: 1", "X-Max-Wait: 8s", "Authorization: Bearer token", "Proxy-Authorization: Basic x",
+		"X-Priority: HIGH", "X-Riot-Token-Index: 1", "X-Max-Wait: 8s", "X-Rate-Budget: crawler", "Authorization: Bearer token", "Proxy-Authorization: Basic x",
 		"Origin: http://x", "Referer: http://y", "Range: bytes=0-1", "TE: trailers", "Expect: 100-continue", "Priority: u=1", "Anything: else"))
 	lines := strings.Split(up.last(t), "\r\n")[1:]
 	slices.Sort(lines)
@@ -246,6 +246,9 @@ func TestControlHeaders(t *testing.T) {
 		{[]string{"X-Riot-Token-Index: +1"}, 3, riftrelay.Options{}, "invalid_token_index", "0 to 2"},
 		{[]string{"X-Riot-Token-Index: 99999999999999999999"}, 3, riftrelay.Options{}, "invalid_token_index", "0 to 2"},
 		{[]string{"X-Riot-Token-Index: RGAPI-CANARY-1"}, 3, riftrelay.Options{}, "invalid_token_index", "RGAPI-…"},
+		{[]string{"X-Rate-Budget:  Crawler "}, 1, riftrelay.Options{Budget: "Crawler"}, "", ""},
+		{[]string{"X-Rate-Budget: default"}, 1, riftrelay.Options{Budget: riftrelay.NoBudget}, "", ""},
+		{[]string{"X-Rate-Budget:"}, 1, riftrelay.Options{}, "", ""},
 		{[]string{"X-Max-Wait: 8s"}, 1, riftrelay.Options{MaxWait: 8 * time.Second}, "", ""},
 		{[]string{"X-Max-Wait: 1m1.5s"}, 1, riftrelay.Options{MaxWait: 61500 * time.Millisecond}, "", ""},
 		{[]string{"X-Max-Wait: 8"}, 1, riftrelay.Options{MaxWait: 8 * time.Second}, "", ""},

@@ -81,7 +81,7 @@ func replyForRejected(e *riftrelay.RejectedError) reply {
 		say(http.StatusServiceUnavailable, "no API key that can be used now")
 	case riftrelay.ReasonShuttingDown:
 		say(http.StatusServiceUnavailable, "the relay is shutting down")
-	case riftrelay.ReasonInvalidTokenIndex, riftrelay.ReasonInvalidMaxWait:
+	case riftrelay.ReasonInvalidTokenIndex, riftrelay.ReasonInvalidMaxWait, riftrelay.ReasonInvalidBudget:
 		say(http.StatusBadRequest, string(e.Reason))
 	case riftrelay.ReasonInvalidRoute:
 		status, message := http.StatusNotFound, "unknown route"

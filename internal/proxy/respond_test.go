@@ -55,6 +55,7 @@ func TestReplies(t *testing.T) {
 		{"route without a cause", &riftrelay.RejectedError{Reason: riftrelay.ReasonInvalidRoute}},
 		{"token index", &riftrelay.RejectedError{Reason: riftrelay.ReasonInvalidTokenIndex, Detail: "X-Riot-Token-Index is \"7\"; allowed: 0 to 1"}},
 		{"max wait", &riftrelay.RejectedError{Reason: riftrelay.ReasonInvalidMaxWait, Detail: "X-Max-Wait is \"<b>\"; allowed: …"}},
+		{"budget", &riftrelay.RejectedError{Reason: riftrelay.ReasonInvalidBudget, Detail: "budget \"<b>\"; allowed: crawler, default"}},
 		{"a reason of tomorrow", rejected("tomorrow", time.Second)},
 		{"upstream timeout", fmt.Errorf("x: %w", riftrelay.ErrUpstreamTimeout)},
 		{"deadline of the context", context.DeadlineExceeded},

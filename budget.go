@@ -1,0 +1,216 @@
+package riftrelay
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"riftrelay/route"
+)
+
+// Budget is a ceiling for the calls that name it in Options.Budget, such as
+// those of a crawler: of every window of Riot's they use at most a share, for
+// each key and host, and each method there. They are paced as if that share
+// were the limit. A budget reserves nothing for its own calls, and never holds
+// up others.
+type Budget struct {
+	// Name is 1 to 64 letters, digits, '-' and '_'; case doesn't count.
+	// "default" is no budget's name: it means none.
+	Name string
+
+	// Share is above 0 and at most 1. At least one call of a window may be used.
+	Share float64
+
+	// Overrides give other shares for some methods or hosts: the longest path
+	// that fits counts, of two equal ones the one with a host.
+	Overrides []ShareOverride
+}
+
+// ShareOverride gives a budget another share where it applies: of the methods'
+// windows, and where Path is "/" of the application's too.
+type ShareOverride struct {
+	Host  string // routing value, "kr"; empty means every host
+	Path  string // beginning of methods' templates, "/lol/match/v5", in whole parts; "/" is all of them
+	Share float64
+}
+
+// NoBudget as Options.Budget is the same as an empty one.
+const NoBudget = "default"
+
+// MaxBudgets bounds the budgets, and the overrides of each.
+const MaxBudgets = 64
+
+// ParseOverrides reads "kr:lol/match/v5=0.2,lol/league=0.5": the form
+// [host:]path=share, several separated by commas.
+func ParseOverrides(s string) ([]ShareOverride, error) {
+	var list []ShareOverride
+	for item := range strings.SplitSeq(s, ",") {
+		if item = strings.TrimSpace(item); item == "" {
+			continue
+		}
+		where, text, ok := strings.Cut(item, "=")
+		host, path, hosted := strings.Cut(where, ":")
+		if !hosted {
+			host, path = "", where
+		}
+		o := ShareOverride{Host: strings.TrimSpace(host), Path: "/" + strings.Trim(strings.TrimSpace(path), "/")}
+		share, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+		if o.Share = share; !ok || err != nil || hosted && o.Host == "" || !validShare(share) {
+			return nil, fmt.Errorf("riftrelay: %q is no share of a budget; allowed: [host:]path=share with a share above 0 and at most 1, as in kr:lol/match/v5=0.2", item)
+		}
+		list = append(list, o)
+	}
+	return list, nil
+}
+
+func validShare(share float64) bool { return share > 0 && share <= 1 } // also refuses NaN
+
+// check reports what is wrong with a budget for calls of a table, which field
+// and what is allowed.
+func (b Budget) check(table *route.Table) (field string, value any, allowed string) {
+	name := strings.ToLower(b.Name)
+	switch {
+	case !validName(name) || strings.Contains(name, "."):
+		return "Name", strconv.Quote(b.Name), "1 to 64 letters, digits, '-' and '_'"
+	case name == NoBudget:
+		return "Name", strconv.Quote(b.Name), "any other: this one means no budget"
+	case !validShare(b.Share):
+		return "Share", b.Share, "above 0, at most 1"
+	case len(b.Overrides) > MaxBudgets:
+		return "Overrides", fmt.Sprintf("%d long", len(b.Overrides)), fmt.Sprintf("at most %d", MaxBudgets)
+	}
+	for i, o := range b.Overrides {
+		switch {
+		case !o.fitsAny(table):
+			return fmt.Sprintf("Overrides[%d].Path", i), strconv.Quote(o.Path), "the beginning of a method's template, in whole parts, as in /lol/match/v5"
+		case !validShare(o.Share):
+			return fmt.Sprintf("Overrides[%d].Share", i), o.Share, "above 0, at most 1"
+		case slices.ContainsFunc(b.Overrides[:i], func(p ShareOverride) bool { return p.Host == o.Host && p.Path == o.Path }):
+			return fmt.Sprintf("Overrides[%d]", i), strconv.Quote(o.Host + ":" + o.Path), "each host and path once"
+		}
+	}
+	return "", nil, ""
+}
+
+// checkBudgets reports what is wrong with the budgets.
+func (c Config) checkBudgets(bad func(field string, value any, allowed string)) {
+	if len(c.Budgets) > MaxBudgets {
+		bad("Budgets", fmt.Sprintf("%d long", len(c.Budgets)), fmt.Sprintf("at most %d", MaxBudgets))
+		return
+	}
+	for i, b := range c.Budgets {
+		if field, value, allowed := b.check(c.Table); field != "" {
+			bad(fmt.Sprintf("Budgets[%d].%s", i, field), value, allowed)
+		}
+		if slices.ContainsFunc(c.Budgets[:i], func(o Budget) bool { return strings.EqualFold(o.Name, b.Name) }) {
+			bad(fmt.Sprintf("Budgets[%d].Name", i), strconv.Quote(b.Name), "each name once, whatever its case")
+		}
+	}
+}
+
+// fits reports whether a template, or the empty path of an application's scope,
+// begins with the override's path.
+func (o ShareOverride) fits(template string) bool {
+	return strings.HasPrefix(template+"/", strings.TrimSuffix(o.Path, "/")+"/")
+}
+
+func (o ShareOverride) fitsAny(table *route.Table) bool {
+	return o.Path == "/" || o.Path != "" && o.Path[0] == '/' && slices.ContainsFunc(table.Methods(), func(m *route.Method) bool { return o.fits(m.Template) })
+}
+
+// share gives the budget's share of a scope's windows: of the application's on
+// a host, where method is empty, or of a method's.
+func (b Budget) share(host, method string) float64 {
+	path := method
+	if _, other, ok := strings.Cut(method, " "); ok {
+		path = other // of "PUT /lol/…"
+	}
+	share, best := b.Share, 0
+	for _, o := range b.Overrides {
+		if o.Host != "" && o.Host != host || !o.fits(path) {
+			continue
+		}
+		rank := 2 * len(o.Path)
+		if o.Host != "" {
+			rank++
+		}
+		if rank > best {
+			share, best = o.Share, rank
+		}
+	}
+	return share
+}
+
+// sharesOf gives, for admission, the budgets' shares of a scope.
+func sharesOf(budgets []Budget) func(host, method string) []float64 {
+	if len(budgets) == 0 {
+		return nil
+	}
+	same := make([]float64, len(budgets)) // for the many scopes that no override is for
+	for i, b := range budgets {
+		same[i] = b.Share
+	}
+	return func(host, method string) []float64 {
+		shares := same
+		for i, b := range budgets {
+			share := b.share(host, method)
+			if share == same[i] {
+				continue
+			}
+			if &shares[0] == &same[0] {
+				shares = slices.Clone(same)
+			}
+			shares[i] = share
+		}
+		return shares
+	}
+}
+
+// cloneBudgets has what the caller does to his list change nothing.
+func cloneBudgets(budgets []Budget) []Budget {
+	own := slices.Clone(budgets)
+	for i := range own {
+		own[i].Overrides = slices.Clone(own[i].Overrides)
+	}
+	return own
+}
+
+// budgetIDs gives the budgets' ids, from 1, by their names in lower case.
+func budgetIDs(budgets []Budget) map[string]uint8 {
+	ids := make(map[string]uint8, len(budgets))
+	for i, b := range budgets {
+		ids[strings.ToLower(b.Name)] = uint8(i + 1)
+	}
+	return ids
+}
+
+// budget gives the id of a call's budget, 0 for none.
+func (l *Limiter) budget(name string) (id uint8, known bool) {
+	if name == "" {
+		return 0, true
+	}
+	if id, known = l.budgets[name]; known {
+		return id, true
+	}
+	name = strings.ToLower(name)
+	id, known = l.budgets[name]
+	return id, known || name == NoBudget
+}
+
+// budgetName gives a budget's name as it was configured; empty for none.
+func (l *Limiter) budgetName(id uint8) string {
+	if id == 0 {
+		return ""
+	}
+	return l.cfg.Budgets[id-1].Name
+}
+
+// budgetNames lists what Options.Budget may be.
+func (l *Limiter) budgetNames() string {
+	var b strings.Builder
+	for _, budget := range l.cfg.Budgets {
+		b.WriteString(budget.Name + ", ")
+	}
+	return b.String() + NoBudget
+}

@@ -1,0 +1,172 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"riftrelay"
+)
+
+// A family is a declaration for settings of many names: <id> stands for what users put there. They can be set everywhere
+// but on the command line.
+const (
+	familyID     = "<id>"
+	budgetPrefix = "RATE_BUDGET_"
+	overrides    = "_OVERRIDES"
+)
+
+func (s setting) isFamily() bool { return strings.Contains(s.name, familyID) }
+
+// withoutFamilies gives those that have a flag.
+func withoutFamilies(list []setting) []setting {
+	return slices.DeleteFunc(slices.Clone(list), setting.isFamily)
+}
+
+// idOf gives the id, in lower case, that makes a name of the family's.
+func (s setting) idOf(name string) (string, bool) {
+	before, after, _ := strings.Cut(s.name, familyID)
+	id, ok := strings.CutPrefix(name, before)
+	if after == "" {
+		ok = ok && !strings.HasSuffix(id, overrides)
+	} else if ok {
+		id, ok = strings.CutSuffix(id, after)
+	}
+	return strings.ToLower(id), ok && id != ""
+}
+
+// inFamily reports whether a name is that of a setting of a family.
+func inFamily(name string, known []setting) bool {
+	return slices.ContainsFunc(known, func(s setting) bool {
+		_, ok := s.idOf(name)
+		return s.isFamily() && ok
+	})
+}
+
+// expand puts in the place of each family the settings of it that some source has, sorted by id.
+func expand(list []setting, sources []source, r *report) []setting {
+	var all []setting
+	for _, s := range list {
+		if !s.isFamily() {
+			all = append(all, s)
+			continue
+		}
+		found := map[string]setting{}
+		for _, src := range sources {
+			here := map[string]string{}
+			for _, name := range src.names {
+				id, ok := s.idOf(name)
+				if !ok {
+					continue
+				}
+				if other, twice := here[id]; twice {
+					r.bad(name, fmt.Sprintf("%s is the same as %s, also set %s; allowed: each id once, whatever its case", name, other, src.where))
+				}
+				here[id] = name
+				one, known := found[id]
+				if !known {
+					one = s
+					one.name, one.value = name, s.each(id)
+				} else if one.name != name {
+					one.aliases = append(slices.Clone(one.aliases), name)
+				}
+				found[id] = one
+			}
+		}
+		members := make([]setting, 0, len(found))
+		for _, one := range found {
+			members = append(members, one)
+		}
+		slices.SortFunc(members, func(a, b setting) int { return cmp.Compare(strings.ToLower(a.name), strings.ToLower(b.name)) })
+		all = append(all, members...)
+	}
+	return all
+}
+
+// namesIn lists, in a fixed order, the names of families among the names of a source.
+func namesIn[V any](values map[string]V) []string {
+	var names []string
+	for name := range values {
+		if strings.HasPrefix(name, budgetPrefix) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+var budgetID = regexp.MustCompile(`^[a-z0-9_-]{1,64}$`)
+
+// budgetShare reads the share of the budget id.
+func (d *draft) budgetShare(id string) value {
+	const allowed = "a share above 0 and at most 1, as in 0.3"
+	return value{allowed: allowed, read: func(text string) error {
+		share, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(share > 0 && share <= 1) { // also refuses NaN
+			return errNotAllowed
+		}
+		if !budgetID.MatchString(id) || id == riftrelay.NoBudget {
+			return partsError{fmt.Sprintf("has the id %q; allowed: 1 to 64 letters, digits, '_' and '-', not %s", id, riftrelay.NoBudget)}
+		}
+		d.budget(id).Share = share
+		return nil
+	}}
+}
+
+// budgetOverrides reads the overrides of the budget id.
+func (d *draft) budgetOverrides(id string) value {
+	return value{allowed: "[host:]path=share, separated by commas, as in kr:lol/match/v5=0.2", read: func(text string) error {
+		list, err := riftrelay.ParseOverrides(text)
+		if err != nil {
+			return errors.New(strings.TrimPrefix(err.Error(), "riftrelay: "))
+		}
+		d.budget(id).Overrides = list
+		return nil
+	}}
+}
+
+// budget gives the draft of a budget, made if need be.
+func (d *draft) budget(id string) *riftrelay.Budget {
+	i := slices.IndexFunc(d.budgets, func(b riftrelay.Budget) bool { return b.Name == id })
+	if i < 0 {
+		i = len(d.budgets)
+		d.budgets = append(d.budgets, riftrelay.Budget{Name: id})
+	}
+	return &d.budgets[i]
+}
+
+// finishBudgets checks what depends on several settings. complain has the name of the setting that is wrong.
+func (d *draft) finishBudgets(s *Settings, settings []setting, complain func(string, error)) {
+	slices.SortFunc(d.budgets, func(a, b riftrelay.Budget) int { return cmp.Compare(a.Name, b.Name) })
+	s.Budgets = d.budgets
+	wrong := func(id, suffix string, err error) {
+		for _, known := range settings {
+			if strings.EqualFold(known.name, budgetPrefix+id+suffix) {
+				complain(known.name, err)
+			}
+		}
+	}
+	for _, b := range d.budgets {
+		if b.Share == 0 {
+			wrong(b.Name, overrides, fmt.Errorf("there is no %s%s to override", budgetPrefix, strings.ToUpper(b.Name)))
+			continue
+		}
+		for _, o := range b.Overrides {
+			if s.Table != nil && o.Host != "" && !s.ForwardUnknownHosts && !slices.Contains(s.Table.Hosts(), o.Host) {
+				wrong(b.Name, overrides, fmt.Errorf("no host %q", o.Host))
+			}
+		}
+		if s.Table != nil && len(b.Overrides) > 0 {
+			if _, err := riftrelay.New(riftrelay.Config{Table: s.Table, Budgets: []riftrelay.Budget{b}}); err != nil {
+				wrong(b.Name, overrides, errors.New(strings.NewReplacer("riftrelay: Config.Budgets[0].", "", ";", ",").Replace(err.Error())))
+			}
+		}
+	}
+	if len(d.budgets) > riftrelay.MaxBudgets {
+		wrong(d.budgets[0].Name, "", fmt.Errorf("one of %d budgets, more than %d", len(d.budgets), riftrelay.MaxBudgets))
+	}
+}

@@ -1,0 +1,213 @@
+package limit
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// Beside Riot's windows a scope has extra ones of the same arithmetic, which
+// make it stricter and never looser: the owner's own limits for all of its
+// calls, and for the calls of each budget a ceiling on every one of Riot's windows.
+// A ceiling belongs to its window, so it goes when that goes, and follows its limit.
+
+// maxExtra is how many extra windows one call is looked at for without memory
+// beyond the stack's.
+const maxExtra = 16
+
+// Allot sets the share of every window that the calls of each budget may use:
+// that of budget 1 first.
+func (s *Scope) Allot(shares []float64) { s.shares = shares }
+
+// shareOf gives how many calls of a window of n a share of it is: at least one.
+func shareOf(share float64, n int) int {
+	const slip = 1e-9 // 0.07 of 100 is 7
+	return max(1, int(math.Ceil(share*float64(n)-slip)))
+}
+
+// extra reports whether a call of the budget has extra windows.
+func (s *Scope) extra(budget uint8) bool {
+	return len(s.own) > 0 || 0 < budget && int(budget) <= len(s.shares)
+}
+
+// extras appends to buf the extra windows of the calls of a budget, as far as
+// anything was charged on them.
+func (s *Scope) extras(now Instant, budget uint8, buf []*window) []*window {
+	for _, o := range s.own {
+		buf = append(buf, o.windows...)
+	}
+	if budget < 1 || int(budget) > len(s.shares) {
+		return buf
+	}
+	for _, w := range s.windows {
+		if w.hasCeiling(budget) {
+			buf = append(buf, w.ceiling(now, budget, s.shares[budget-1]))
+		}
+	}
+	return buf
+}
+
+// makeCeilings sees to it that the calls of a budget can be charged on its ceilings.
+func (s *Scope) makeCeilings(now Instant, budget uint8) {
+	if budget < 1 || int(budget) > len(s.shares) {
+		return
+	}
+	for _, w := range s.windows {
+		w.ceiling(now, budget, s.shares[budget-1])
+	}
+}
+
+func (w *window) hasCeiling(budget uint8) bool {
+	return int(budget) <= len(w.ceilings) && w.ceilings[budget-1] != nil
+}
+
+// ceiling gives that of a budget on the window, made if need be, with the
+// limit that follows from what the window is used for now.
+func (w *window) ceiling(now Instant, budget uint8, share float64) *window {
+	for len(w.ceilings) < int(budget) {
+		w.ceilings = append(w.ceilings, nil)
+	}
+	n := shareOf(share, w.n())
+	c := w.ceilings[budget-1]
+	if c == nil {
+		c = newWindow(Quota{n, w.quota.W})
+		w.ceilings[budget-1] = c
+	}
+	c.setLimit(now, n)
+	return c
+}
+
+// NextExtra is the part of Next for the extra windows, which hold where a Store judges too.
+func (s *Scope) NextExtra(now Instant, p Policy) Instant {
+	var buf [maxExtra]*window
+	at := now
+	for _, w := range s.extras(now, p.Budget, buf[:0]) {
+		at = max(at, w.next(now, p, false))
+	}
+	return at
+}
+
+// goneBy counts the present charges that will have expired at a moment.
+func (w *window) goneBy(at Instant, j time.Duration) (n int) {
+	for _, x := range [...]struct {
+		r     *ring
+		lasts time.Duration
+	}{{&w.sent, w.quota.W + j}, {&w.answered, w.quota.W}} {
+		for i := range x.r.len {
+			e := x.r.at(i)
+			if e.last().Add(x.lasts) > at {
+				break
+			}
+			n += int(e.n)
+		}
+	}
+	return n
+}
+
+// RoomExtra tells how many calls of a policy the extra windows let go by a
+// moment: for what is asked of a Store ahead.
+func (s *Scope) RoomExtra(now, by Instant, p Policy) int {
+	room := math.MaxInt
+	var buf [maxExtra]*window
+	for _, w := range s.extras(now, p.Budget, buf[:0]) {
+		n := w.n()
+		if !p.Unpaced {
+			n = int(math.Ceil(p.Burst * float64(n)))
+		}
+		if n -= w.used() - w.goneBy(by, p.Margin); n < 1 && w.next(now, p, false) <= by {
+			n = 1
+		}
+		room = min(room, max(0, n))
+	}
+	return room
+}
+
+// nthExtra is the part of Nth for the extra windows: of k calls, ofBudget are of
+// the policy's budget.
+func (s *Scope) nthExtra(now, from Instant, k, ofBudget int, p Policy) Instant {
+	at := now
+	for _, o := range s.own {
+		for _, w := range o.windows {
+			at = max(at, w.nth(now, from, k, p))
+		}
+	}
+	if p.Budget > 0 && int(p.Budget) <= len(s.shares) {
+		for _, w := range s.windows {
+			if w.hasCeiling(p.Budget) {
+				at = max(at, w.ceiling(now, p.Budget, s.shares[p.Budget-1]).nth(now, from, ofBudget, p))
+			}
+		}
+	}
+	return at
+}
+
+// takeExtra is the part of Hold.Take for the extra windows. held is until when
+// Riot's windows held the call back.
+func (h *Hold) takeExtra(now Instant, s *Scope, p Policy, held Instant) {
+	s.makeCeilings(now, p.Budget)
+	var buf [maxExtra]*window
+	for _, w := range s.extras(now, p.Budget, buf[:0]) {
+		w.pending++
+		// A slot of an extra window comes between those of Riot's: until the next
+		// one it is not too late.
+		w.granted(now, w.n(), w.quota.W/time.Duration(w.n()), max(held, w.held), h.Aside)
+		h.charges = append(h.charges, charge{w: w})
+	}
+}
+
+// ownLimit is a limit of the owner's own.
+type ownLimit struct {
+	id      int
+	windows []*window
+}
+
+// Limit adds limits of the owner's own, known by id from now on: for calls yet
+// to come. Those under way must Join.
+func (s *Scope) Limit(id int, quotas []Quota) {
+	o := ownLimit{id: id}
+	for _, q := range quotas {
+		o.windows = append(o.windows, newWindow(q))
+	}
+	s.own = append(s.own, o)
+}
+
+// HasLimit reports whether the limits of id are in force.
+func (s *Scope) HasLimit(id int) bool {
+	return slices.ContainsFunc(s.own, func(o ownLimit) bool { return o.id == id })
+}
+
+// Unlimit takes the limits of id away.
+func (s *Scope) Unlimit(id int) {
+	s.own = slices.DeleteFunc(s.own, func(o ownLimit) bool { return o.id == id })
+}
+
+// BudgetUse is what the calls of a budget use of a scope.
+type BudgetUse struct {
+	Budget  uint8
+	Windows []WindowState // with the budget's share as limit, shortest first
+}
+
+func (s *Scope) ownState(now Instant, j time.Duration) (list []WindowState) {
+	for _, o := range s.own {
+		for _, w := range o.windows {
+			list = append(list, w.state(now, j))
+		}
+	}
+	return list
+}
+
+func (s *Scope) budgetState(now Instant, j time.Duration) (list []BudgetUse) {
+	for i, share := range s.shares {
+		budget := uint8(i + 1)
+		use := BudgetUse{Budget: budget}
+		for _, w := range s.windows {
+			if w.hasCeiling(budget) {
+				use.Windows = append(use.Windows, w.ceiling(now, budget, share).state(now, j))
+			}
+		}
+		if use.Windows != nil {
+			list = append(list, use)
+		}
+	}
+	return list
+}
