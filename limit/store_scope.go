@@ -139,7 +139,7 @@ func (s *storeScope) learn(now millis, f Fact, margin millis) (news bool) {
 		s.level, s.levelBy = f.Level, now+levelLasts
 	}
 	if f.Stop > 0 {
-		if until := now + f.Stop.Milliseconds(); until > s.until {
+		if until := now + upMillis(f.Stop); until > s.until {
 			s.until, s.cause = until, f.Cause
 		}
 		s.solo, s.soloBy, s.since = true, 0, now
@@ -227,7 +227,7 @@ func (s *storeScope) merge(now millis, v Saved) {
 		}
 	}
 	s.sort()
-	if until := now + v.Stop.Milliseconds(); v.Stop > 0 && until > s.until {
+	if until := now + upMillis(v.Stop); v.Stop > 0 && until > s.until {
 		s.until, s.cause = until, v.Cause
 	}
 }

@@ -133,8 +133,8 @@ func (w *storeWindow) freed(now millis, level int) millis {
 	return now + w.w // what is reserved goes with time
 }
 
-// step is the distance of an even schedule.
-func (w *storeWindow) step(level int) micros { return w.w * 1000 / int64(w.limit(level)) }
+// step is the distance of an even schedule; not 0, however high a limit is.
+func (w *storeWindow) step(level int) micros { return max(1, w.w*1000/int64(w.limit(level))) }
 
 // burst is how many charges the window may hold before calls are paced.
 func (w *storeWindow) burst(now millis, share float64, level int) int {

@@ -1,0 +1,199 @@
+package redisstore
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"riftrelay/limit"
+)
+
+// What scripts are asked is JSON, whose decoder in the server is fast: lists
+// of numbers, in whole milliseconds rounded as limit's ledger does.
+
+// list writes JSON lists.
+type list []byte
+
+func (l *list) open() {
+	l.comma()
+	*l = append(*l, '[')
+}
+
+func (l *list) close() { *l = append(*l, ']') }
+
+func (l *list) comma() {
+	if n := len(*l); n > 0 && (*l)[n-1] != '[' {
+		*l = append(*l, ',')
+	}
+}
+
+func (l *list) int(n int64) {
+	l.comma()
+	*l = strconv.AppendInt(*l, n, 10)
+}
+
+func (l *list) float(f float64) {
+	l.comma()
+	*l = strconv.AppendFloat(*l, f, 'g', -1, 64)
+}
+
+func (l *list) bool(b bool) {
+	if b {
+		l.int(1)
+	} else {
+		l.int(0)
+	}
+}
+
+func (l *list) name(s string) {
+	l.comma()
+	quoted, _ := json.Marshal(s) // no string fails
+	*l = append(*l, quoted...)
+}
+
+func (l *list) quotas(quotas []limit.Quota) {
+	l.open()
+	for _, q := range quotas {
+		l.int(int64(q.N))
+		l.int(q.W.Milliseconds())
+	}
+	l.close()
+}
+
+// upMillis rounds up: what lasts lasts no shorter than it was told.
+func upMillis(d time.Duration) int64 {
+	return int64((d + time.Millisecond - 1) / time.Millisecond)
+}
+
+// methods numbers names; the application is 0.
+type methods struct {
+	names []string
+	index map[string]int64
+}
+
+func (m *methods) of(name string) int64 {
+	if name == "" {
+		return 0
+	}
+	i, ok := m.index[name]
+	if !ok {
+		if m.index == nil {
+			m.index = map[string]int64{}
+		}
+		m.names = append(m.names, name)
+		i = int64(len(m.names))
+		m.index[name] = i
+	}
+	return i
+}
+
+func (l *list) methods(m *methods) {
+	l.open()
+	for _, name := range m.names {
+		l.name(name)
+	}
+	l.close()
+}
+
+func encodeAsk(ask *limit.Ask) string {
+	var m methods
+	var rest list
+	rest.open()
+	for _, d := range ask.Demands {
+		rest.int(m.of(d.Method))
+		rest.int(int64(d.Want[0]))
+		rest.int(int64(d.Want[1]))
+	}
+	rest.close()
+	rest.open()
+	for _, d := range ask.Done {
+		rest.int(m.of(d.Stub.Method))
+		rest.int(d.Stub.At)
+		rest.int(d.Stub.Due)
+		rest.bool(d.Unsent)
+		rest.int(d.Ago.Milliseconds())
+	}
+	rest.close()
+	rest.open()
+	for _, f := range ask.Facts {
+		rest.open()
+		rest.int(m.of(f.Method))
+		rest.int(f.SentAgo.Milliseconds())
+		rest.bool(f.Passed)
+		rest.bool(f.Counted)
+		rest.quotas(f.Limits)
+		rest.quotas(f.Counts)
+		rest.quotas(f.Bases)
+		rest.int(upMillis(f.Stop))
+		rest.int(int64(f.Cause))
+		rest.int(int64(f.Level))
+		rest.close()
+	}
+	rest.close()
+
+	l := make(list, 0, len(rest)+256)
+	l.open()
+	l.methods(&m)
+	l.int(upMillis(ask.Margin))
+	l.quotas(ask.Assumed)
+	l.name(ask.Replica)
+	l.float(ask.Burst)
+	l.int(ask.Trip.Milliseconds())
+	l.int(ask.Horizon.Milliseconds())
+	l = append(append(l, ','), rest...)
+	l.close()
+	return string(l)
+}
+
+func encodeMerge(scopes []limit.Account) string {
+	var m methods
+	var rest list
+	rest.open()
+	for _, a := range scopes {
+		rest.open()
+		rest.int(m.of(a.Method))
+		rest.int(upMillis(a.Saved.Stop))
+		rest.int(int64(a.Saved.Cause))
+		rest.open()
+		for _, w := range a.Saved.Windows {
+			rest.int(int64(w.N))
+			rest.int(w.W.Milliseconds())
+			for _, charges := range [][]limit.SavedCharge{w.Own, w.Others} {
+				rest.open()
+				for _, c := range charges {
+					rest.int(c.Age.Milliseconds())
+					rest.int(int64(c.N))
+				}
+				rest.close()
+			}
+		}
+		rest.close()
+		rest.close()
+	}
+	rest.close()
+
+	var l list
+	l.open()
+	l.methods(&m)
+	l.int(0)
+	l.quotas(nil)
+	l = append(append(l, ','), rest...)
+	l.close()
+	return string(l)
+}
+
+func encodeBeat(replica string, keys []limit.KeyHealth) string {
+	var l list
+	l.open()
+	l.int(limit.PeerTimeout.Milliseconds())
+	l.name(replica)
+	l.open()
+	for _, k := range keys {
+		l.name(k.Key)
+		l.bool(k.Suspect)
+		l.int(k.For.Milliseconds())
+	}
+	l.close()
+	l.close()
+	return string(l)
+}

@@ -1,0 +1,126 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// ErrAway is the error of calls that the server did not answer, or can't at
+// the moment. Nothing was granted. errors.As with *AwayError tells why.
+var ErrAway = errors.New("redisstore: the server is away")
+
+// Reason is why a server is away, in a word: for metrics.
+type Reason string
+
+// The reasons.
+const (
+	ReasonTimeout  Reason = "timeout"  // no answer in time; or it ran too late, and did nothing
+	ReasonNetwork  Reason = "network"  // no connection, or it broke
+	ReasonReadOnly Reason = "readonly" // a replica, or too few replicas to write: a failover
+	ReasonLoading  Reason = "loading"  // it is starting, or its primary is down
+	ReasonMemory   Reason = "memory"   // maxmemory
+	ReasonBusy     Reason = "busy"     // another script runs for too long
+	ReasonDenied   Reason = "denied"   // the user may not, or the password is wrong
+	ReasonData     Reason = "data"     // a key has something else in it, or another version's
+	ReasonCluster  Reason = "cluster"  // part of the cluster is down, or it is one and isn't addressed so
+	ReasonMixed    Reason = "mixed"    // the answer to another call came
+	ReasonOther    Reason = "other"
+)
+
+// AwayError is ErrAway with the reason.
+type AwayError struct {
+	Reason Reason
+	text   string
+}
+
+// Error gives the reason, and what the server or the network said. It contains
+// no password.
+func (e *AwayError) Error() string {
+	if e.text == "" {
+		return fmt.Sprintf("%v: %s", ErrAway, e.Reason)
+	}
+	return fmt.Sprintf("%v: %s: %s", ErrAway, e.Reason, e.text)
+}
+
+// Is reports whether target is ErrAway.
+func (e *AwayError) Is(target error) bool { return target == ErrAway }
+
+// JumpError is the error of Admit after the server's clock has jumped ahead:
+// charges would end before Riot's windows do. Nothing is granted until as much
+// time has passed as was skipped.
+type JumpError struct {
+	By   time.Duration // the jump
+	Left time.Duration // until Admit grants again
+}
+
+// Error tells both durations.
+func (e *JumpError) Error() string {
+	return fmt.Sprintf("redisstore: the server's clock has jumped ahead by %v; nothing is granted for %v", e.By, e.Left)
+}
+
+// replies sorts error replies by how they begin.
+var replies = []struct {
+	prefix string
+	reason Reason
+}{
+	{"READONLY", ReasonReadOnly},
+	{"NOREPLICAS", ReasonReadOnly},
+	{"LOADING", ReasonLoading},
+	{"MASTERDOWN", ReasonLoading},
+	{"OOM", ReasonMemory},
+	{"MISCONF", ReasonMemory},
+	{"BUSY", ReasonBusy},
+	{"NOPERM", ReasonDenied},
+	{"NOAUTH", ReasonDenied},
+	{"WRONGPASS", ReasonDenied},
+	{"WRONGTYPE", ReasonData},
+	{"VERSION", ReasonData},
+	{"CLUSTERDOWN", ReasonCluster},
+	{"TRYAGAIN", ReasonCluster},
+	{"CROSSSLOT", ReasonCluster},
+	{"MOVED", ReasonCluster},
+	{"ASK", ReasonCluster},
+}
+
+// away gives an AwayError for what go the client gave.
+func away(err error, secrets []string) *AwayError {
+	var e *AwayError
+	if errors.As(err, &e) {
+		return e
+	}
+	text := err.Error()
+	for _, s := range secrets {
+		text = strings.ReplaceAll(text, s, "***")
+	}
+	e = &AwayError{Reason: ReasonOther, text: text}
+	var reply redis.Error
+	var network net.Error
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, redis.ErrPoolTimeout):
+		e.Reason = ReasonTimeout
+	case errors.As(err, &network) && network.Timeout():
+		e.Reason = ReasonTimeout
+	case errors.As(err, &reply):
+		e.Reason = reasonOf(text)
+	default:
+		e.Reason = ReasonNetwork
+	}
+	return e
+}
+
+// reasonOf finds the code of an error reply. One that a script has raised may
+// stand behind its place in the script.
+func reasonOf(text string) Reason {
+	for _, r := range replies {
+		if strings.HasPrefix(text, r.prefix+" ") || strings.Contains(text, ": "+r.prefix+" ") || strings.Contains(text, "-"+r.prefix+" ") {
+			return r.reason
+		}
+	}
+	return ReasonOther
+}
