@@ -105,8 +105,9 @@ func (s *Store) call(ctx context.Context, clock *serverClock, p script, key, nam
 		return reply, nil
 	case s.isClosed():
 		return nil, limit.ErrStoreClosed
-	case ctx.Err() != nil:
-		return nil, ctx.Err() // the caller's haste says nothing of the server
+	}
+	if own := overdue(ctx); own != nil {
+		return nil, own // the caller's haste says nothing of the server
 	}
 	if _, ok := err.(*JumpError); ok {
 		return nil, err
@@ -114,6 +115,15 @@ func (s *Store) call(ctx context.Context, clock *serverClock, p script, key, nam
 	e := away(err, s.link.secrets)
 	s.breaker.open(e, key)
 	return nil, e
+}
+
+// overdue gives ctx's error, also when its deadline has passed without its
+// having noticed: connections notice sooner.
+func overdue(ctx context.Context) error {
+	if d, ok := ctx.Deadline(); ok && !time.Now().Before(d) {
+		return context.DeadlineExceeded
+	}
+	return ctx.Err()
 }
 
 // attempt runs the script, and once more if it was late only because its

@@ -1,0 +1,150 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"riftrelay/limit"
+)
+
+// documentedUser is the ACL user of docs/operations.md.
+func documentedUser(t *testing.T) []any {
+	t.Helper()
+	doc, err := os.ReadFile("../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := regexp.MustCompile(`(?m)^ +ACL SETUSER riftrelay .*$`).Find(doc)
+	if line == nil {
+		t.Fatal("docs/operations.md has no line ACL SETUSER riftrelay …")
+	}
+	var args []any
+	for _, f := range strings.Fields(string(line)) {
+		args = append(args, f)
+	}
+	return args
+}
+
+// The user that docs/operations.md creates is enough, and none of its rights is
+// too many.
+func TestDocumentedUserSuffices(t *testing.T) {
+	server := startServer(t)
+	args := documentedUser(t)
+	server.do(args...)
+	url := strings.Replace(server.url(), "redis://", "redis://riftrelay:PASSWORD@", 1)
+
+	s := patient(t, url, nil)
+	hints := s.Hints()
+	await(t, hints, limit.AnyBudget)
+	r := granted(t, s)
+	await(t, hints, limit.AnyBudget)
+	if err := s.Merge(t.Context(), aBudget, nil); err != nil {
+		t.Error(err)
+	}
+	for range 2 { // a replica that is gone is removed
+		server.do("HSET", "riftrelay:{rr}", "rgone", "1")
+		if _, err := s.Beat(t.Context(), "a", []limit.KeyHealth{{Key: "k", Suspect: true}}); err != nil {
+			t.Error(err)
+		}
+	}
+	if r.Epoch == 0 {
+		t.Error("no epoch")
+	}
+	log, ok := server.do("ACL", "LOG").([]any)
+	if !ok || len(log) > 0 {
+		t.Errorf("the server refused something: %v", log)
+	}
+	s.Close()
+
+	for _, right := range args[3:] {
+		right := right.(string)
+		if !strings.HasPrefix(right, "+") {
+			continue
+		}
+		t.Run("without "+right, func(t *testing.T) {
+			server.do("FLUSHALL")
+			server.do("SCRIPT", "FLUSH")
+			server.do("ACL", "LOG", "RESET")
+			server.do("ACL", "SETUSER", "riftrelay", "-"+right[1:])
+			defer server.do("ACL", "SETUSER", "riftrelay", right)
+			s := patient(t, url, nil)
+			defer s.Close()
+			s.Hints()
+			for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+				_, _ = s.Admit(t.Context(), oneCall())
+				server.do("HSET", "riftrelay:{rr}", "rgone", "1")
+				_, _ = s.Beat(t.Context(), "a", nil)
+				if log := server.do("ACL", "LOG").([]any); len(log) > 0 {
+					return
+				}
+			}
+			t.Error("isn't needed")
+		})
+	}
+}
+
+// What is stored tells no key, no path and nothing of a player: names of
+// budgets, of methods and of replicas, and numbers.
+func TestNothingSecretIsStored(t *testing.T) {
+	server := startServer(t)
+	s := realWithClock(t, server)
+	compareSteps(t, 2, 1500, s, func(int64) {})
+	c := server.admin()
+	ctx := t.Context()
+	names := regexp.MustCompile(`^riftrelay:\{(rr|([0-9a-f]{16})?\|host[01])\}(:probe)?$`)
+	fields := regexp.MustCompile(`^([laA]|[mM]/lol/m[0-2]/v4/\{id\}|rreplica-[0-3]|kkey[0-2]|probe)$`)
+	texts := regexp.MustCompile(`[A-Za-z_./:{}-]{5,}`)
+	keys, seen := c.Keys(ctx, "*").Val(), 0
+	for _, key := range keys {
+		if !names.MatchString(key) {
+			t.Errorf("key %q", key)
+		}
+		if kind := c.Type(ctx, key).Val(); kind != "hash" {
+			t.Errorf("%s is a %s", key, kind)
+		}
+		if ttl := c.PTTL(ctx, key).Val(); ttl <= 0 {
+			t.Errorf("%s never expires", key)
+		}
+		for field, value := range c.HGetAll(ctx, key).Val() {
+			seen++
+			if !fields.MatchString(field) {
+				t.Errorf("field %q of %s", field, key)
+			}
+			for _, text := range texts.FindAllString(value, -1) {
+				if !strings.Contains(text, "replica-") {
+					t.Errorf("%s of %s has the text %q", field, key, text)
+				}
+			}
+		}
+	}
+	if len(keys) < 3 || seen < 10 {
+		t.Errorf("%d keys with %d fields: nothing to look at", len(keys), seen)
+	}
+}
+
+// A wrong password is told as such, and not shown.
+func TestWrongPassword(t *testing.T) {
+	server := startServer(t, "--requirepass", "right")
+	for _, url := range []string{"redis://:wr0ng@" + server.addr, "redis://" + server.addr} {
+		s, err := New(context.Background(), Options{URL: url, Timeout: 5 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.State()
+		var e *AwayError
+		if !errors.As(err, &e) || e.Reason != ReasonDenied || strings.Contains(err.Error(), "wr0ng") {
+			t.Errorf("%v, want %s", err, ReasonDenied)
+		}
+		s.Close()
+	}
+	if err := redis.NewClient(&redis.Options{Addr: server.addr, Password: "right"}).Ping(t.Context()).Err(); err != nil {
+		t.Error(err)
+	}
+}
