@@ -36,6 +36,9 @@ var layers = []layer{
 	// OpenTelemetry stays with those who import this package.
 	{"otelriftrelay", []string{".", "route"}, []string{"go.opentelemetry.io/otel"}},
 
+	// The store of several replicas, for those who have some.
+	{"redisstore", []string{"limit"}, []string{"github.com/redis/go-redis"}},
+
 	// What users import else takes nothing along but the standard library.
 	{"riotsim", []string{"route"}, nil},
 	{".", []string{"route", "admit", "limit"}, nil},
