@@ -153,3 +153,25 @@ func BenchmarkQueue(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkBudget has calls of a budget, or with a pacing of their own, come and
+// go beside those without.
+func BenchmarkBudget(b *testing.B) {
+	for name, r := range map[string]Request{"none": {}, "budget": {Budget: 2}, "pacing": {Pacing: 101}} {
+		b.Run(name, func(b *testing.B) {
+			m := known(b, Config{Keys: 1, Burst: 1, Shares: func(_, _ string) []float64 { return []float64{0.3, 0.5} }}, "100000:1", "100000:1")
+			r.Host, r.Method, r.Pin, r.Deadline = "euw1", "/x", -1, limit.Never
+			now, w := hour, new(Waiter)
+			b.ReportAllocs()
+			for b.Loop() {
+				now = now.Add(time.Millisecond)
+				p, why := m.Enqueue(now, w, r)
+				if p == nil {
+					b.Fatalf("%+v", why)
+				}
+				m.Sent(now, p)
+				m.Answer(now, p, limit.Answer{Status: 200})
+			}
+		})
+	}
+}
