@@ -32,6 +32,7 @@ type attempt struct {
 	idle   *time.Timer // cancels with ErrUpstreamTimeout; nil without a bound
 
 	mu      sync.Mutex // the hooks run on net/http's goroutines
+	line    connection
 	body    *replay
 	traced  bool  // the base calls hooks at all
 	kept    bool  // the connection in use was there before
@@ -93,9 +94,16 @@ func (a *attempt) why(ctx context.Context, err error) error {
 // observe learns from the head of the answer, or settles a try without one.
 func (a *attempt) observe(resp *http.Response, err error) learned {
 	a.took = time.Since(a.began)
+	a.mu.Lock()
+	a.line.stopLooking()
+	var tcp limit.TCP
+	if err == nil {
+		tcp = a.line.now()
+	}
+	a.mu.Unlock()
 	if err == nil {
 		a.to.heard.Store(a.began.Add(a.took).UnixNano())
-		return a.permit.observe(resp.StatusCode, resp.Header)
+		return a.permit.observe(resp.StatusCode, resp.Header, tcp)
 	}
 	if a.sent() {
 		a.permit.Sent()
@@ -131,8 +139,23 @@ func (a *attempt) wrote(httptrace.WroteRequestInfo) {
 		return // it went no further than a buffer
 	}
 	a.written = true
+	a.line.wrote(a.pending)
 	a.mu.Unlock()
 	a.permit.Sent() // without the lock, for hooks may hear of it
+}
+
+// pending looks at the connection of a call that has had no answer for a while.
+func (a *attempt) pending() {
+	a.mu.Lock()
+	over := a.line.look == nil
+	var tcp limit.TCP
+	if !over {
+		tcp = a.line.looked()
+	}
+	a.mu.Unlock()
+	if !over {
+		a.permit.pending(tcp)
+	}
 }
 
 // getConn is called before each sending. net/http sends a request again,
@@ -164,6 +187,7 @@ func (a *attempt) gotConn(info httptrace.GotConnInfo) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.kept = info.Reused || info.WasIdle
+	a.line.got(info.Conn)
 	if a.refused == nil && !a.permit.Valid() {
 		a.refused = errStopped
 		a.body.spare()

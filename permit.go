@@ -93,9 +93,23 @@ func (p Permit) Sent() {
 	}
 }
 
+// pending notes what the connection tells of a call without an answer.
+func (p Permit) pending(tcp limit.TCP) {
+	if p.l == nil {
+		return
+	}
+	p.l.mu.Lock()
+	defer p.l.unlock()
+	if p.live() {
+		now := p.l.now()
+		p.l.machine.Pending(now, p.p, tcp)
+		p.l.poll(now)
+	}
+}
+
 // Observe ends the permit with the head of Riot's answer and learns from it,
 // whatever its status: also how the key is.
-func (p Permit) Observe(status int, h http.Header) { p.observe(status, h) }
+func (p Permit) Observe(status int, h http.Header) { p.observe(status, h, limit.TCP{}) }
 
 // learned is what an answer taught.
 type learned struct {
@@ -103,7 +117,7 @@ type learned struct {
 	elsewhere *held // a key that can serve the call, where its own can't
 }
 
-func (p Permit) observe(status int, h http.Header) learned {
+func (p Permit) observe(status int, h http.Header, tcp limit.TCP) learned {
 	if p.l == nil {
 		return learned{}
 	}
@@ -113,6 +127,7 @@ func (p Permit) observe(status int, h http.Header) learned {
 		AppCount:    first(h, "X-App-Rate-Limit-Count"),
 		MethodLimit: first(h, "X-Method-Rate-Limit"),
 		MethodCount: first(h, "X-Method-Rate-Limit-Count"),
+		TCP:         tcp,
 	}
 	said := verdict(status, a.AppLimit, h)
 	if status == http.StatusTooManyRequests {

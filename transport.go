@@ -2,6 +2,7 @@ package riftrelay
 
 import (
 	"errors"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -50,6 +51,15 @@ type Transport struct {
 	// The zero value is never.
 	Retry Retry
 
+	// TCPInfo tells what the system knows of a connection of Base's, Resent
+	// counted since it began: then J is learned from the network's delay alone,
+	// without the time that Riot takes for the answer. The conn is that of the
+	// httptrace hook GotConn. Nil means to ask the system, if it is Linux and
+	// Base a *http.Transport without Proxy. Where connections end at a proxy
+	// unseen, set it to one that gives the zero value, which is nothing.
+	TCPInfo func(conn net.Conn) limit.TCP
+
+	tcp     func(net.Conn) limit.TCP
 	retries allowance
 	once    sync.Once
 	base    http.RoundTripper
@@ -113,7 +123,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		t.retries.called()
 
 		// 3 forward
-		a := &attempt{t: t, parent: req.Context(), route: r, to: to, try: try, permit: permit, body: body, began: time.Now()}
+		a := &attempt{t: t, parent: req.Context(), route: r, to: to, try: try, permit: permit, body: body, line: connection{ask: t.tcp}, began: time.Now()}
 		out, err := outgoing(req, r, to, path, permit, body)
 		var resp *http.Response
 		if err == nil {

@@ -19,14 +19,14 @@ func (m *Machine) Sent(now limit.Instant, p *Permit) {
 func (m *Machine) Answer(now limit.Instant, p *Permit, a limit.Answer) limit.Lesson {
 	app, method := m.use(p.bucket, p.Key)
 	h := p.bucket.host
-	margin, was := h.margin, h.margin.J()
+	margin := h.margin
 	sentAt, sent := p.hold.IsSent()
 	if sent {
-		margin.Answered(now, now.Sub(sentAt))
+		margin.Answered(now, now.Sub(sentAt), a.TCP)
 	}
 	lesson := m.learn(now, p, a, app, method)
 	if sent && (lesson.Unexplained || lesson.Tripped) {
-		margin.Exceeded(now, now.Sub(sentAt))
+		margin.Exceeded(now, now.Sub(sentAt), a.TCP)
 	}
 	if lesson.AppTighter || lesson.MethodTighter {
 		m.tightened(p.bucket, lesson)
@@ -48,10 +48,15 @@ func (m *Machine) Answer(now limit.Instant, p *Permit, a limit.Answer) limit.Les
 		m.taught(now, p, a, lesson, app, method)
 	}
 	m.finish(now, p)
-	if margin.J() < was {
-		m.recheckHost(now, h) // the charges that its lanes are parked for expire earlier
-	}
 	return lesson
+}
+
+// Pending notes what the connection tells of a call that was sent and has no
+// answer yet.
+func (m *Machine) Pending(now limit.Instant, p *Permit, tcp limit.TCP) {
+	if sentAt, sent := p.hold.IsSent(); sent {
+		p.bucket.host.margin.Pending(now, now.Sub(sentAt), tcp)
+	}
 }
 
 // Stands reports whether a call that was admitted may still be sent: no 429 has

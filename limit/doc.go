@@ -27,7 +27,7 @@
 //	Hold    what one call holds of its scopes' windows           hold.go
 //	Answer  the headers of one answer, and what they mean        headers.go, learn.go
 //	others  what counts tell of further users of the key         others.go
-//	Margin  J, learned from round trips                          margin.go
+//	Margin  J, learned from round trips                          margin.go, margin_tcp.go
 //
 // One call's way through it: Next of its scopes and gates says when it can go,
 // Hold.Take charges it, Hold.Sent starts its charges' time, Learn takes over

@@ -132,7 +132,7 @@ func (h *Hold) Settle(now Instant, j, back time.Duration) (u Instant) {
 	h.Sent(now, j)
 	for _, c := range h.charges {
 		// After at + j the charge's expiry is final: u = at + j.
-		if u := max(now.Add(-back), c.at); u < c.at.Add(j) && c.w.sent.remove(c.at) {
+		if u := max(now.Add(-back), c.at); u < c.at.Add(c.w.keep(now, j)) && c.w.sent.remove(c.at) {
 			c.w.answered.push(max(u, c.w.answered.latest()), 1, c.w.span)
 		}
 	}

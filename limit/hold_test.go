@@ -74,13 +74,31 @@ func TestHungCallHoldsNoSlotOfASecond(t *testing.T) {
 	}
 }
 
+// A margin that grows moves charges already placed; one that shrinks doesn't: a
+// call that was slow to arrive is not undone by a way that is quick now.
 func TestMarginMovesChargesPlaced(t *testing.T) {
-	for _, c := range []struct{ j, want float64 }{{5, 10_005}, {150, 10_150}, {2000, 12_000}} {
+	for _, c := range []struct{ j, want float64 }{{5, 10_150}, {150, 10_150}, {2000, 12_000}} {
 		r := rigWith("1:10", "100:1")
 		r.send(0)
 		p := Policy{Burst: 1, Margin: ms[time.Duration](c.j)}
 		if at := r.app.Next(ms[Instant](1), p); at != ms[Instant](c.want) {
 			t.Errorf("J %v ms: next at %v, want %v ms", c.j, time.Duration(at), c.want)
+		}
+	}
+}
+
+// A margin that has been small for as long as a charge lasts is the charge's.
+func TestSmallMarginHolds(t *testing.T) {
+	w := newWindow(Quota{1, time.Second})
+	ask := func(at Instant, j time.Duration) time.Duration { return w.expire(ms[Instant](float64(at)), j) }
+	ask(0, 150*time.Millisecond)
+	for at := Instant(10); at <= 5000; at += 10 {
+		kept := ask(at, 5*time.Millisecond)
+		if want := 150 * time.Millisecond; at < 1150 && kept != want {
+			t.Fatalf("at %d ms the charges have %v, want %v as when the oldest was sent", at, kept, want)
+		}
+		if want := 5 * time.Millisecond; at > 2*1150 && kept != want {
+			t.Fatalf("at %d ms the charges have %v, want %v", at, kept, want)
 		}
 	}
 }

@@ -216,9 +216,9 @@ func (s *Scope) nextLeased(now Instant, p Policy) Instant {
 	}
 	if now < l.capped {
 		for _, w := range s.windows {
-			w.expire(now, p.Margin)
+			kept := w.expire(now, p.Margin)
 			if n, on := w.capOf(now); on && w.pending+w.own() >= n {
-				at = max(at, w.freed(w.pending+w.own()-n+1, p.Margin))
+				at = max(at, w.freed(w.pending+w.own()-n+1, kept))
 			}
 		}
 	}

@@ -12,6 +12,7 @@ type Bounds struct {
 // is at least that of the way up, so J is a quarter more than the largest
 // excess of the last half minute to minute over the least of the last ten,
 // and 2 ms. It shrinks only once there are enough of them, and grows at once.
+// Where TCP tells of the connection, they are those of the network alone.
 //
 // The danger is a delay that falls: calls under way are then overtaken. It is
 // covered for as long as the least round trip is remembered.
@@ -74,24 +75,22 @@ func (m *Margin) Back(trip time.Duration) time.Duration {
 	return min(m.least.value, trip) / 2
 }
 
-// Answered learns from the round trip of a call whose answer's head came at
-// now.
-func (m *Margin) Answered(now Instant, trip time.Duration) {
-	m.least.add(now, trip)
-	if forgot := m.most.add(now, trip); forgot {
-		m.samples = 0 // silence: what was learned may not hold any more
-	}
+// Answered learns from a call whose answer's head came at now, took after its
+// sending.
+func (m *Margin) Answered(now Instant, took time.Duration, tcp TCP) {
+	m.add(now, tcp.trip(took, true), tcp.Tells() && tcp.Resent > 0)
 	m.samples++
 	m.update(now)
 }
 
 // Exceeded learns from a sign that J was too small: a 429 of our own making, or
-// a count that our own calls don't explain, on a call of that round trip.
-func (m *Margin) Exceeded(now Instant, trip time.Duration) {
-	if m.forced > 0 && now.Add(-trip) <= m.since {
-		m.forced = max(m.forced, trip) // it was under way when J grew
+// a count that our own calls don't explain, on a call that took so long.
+func (m *Margin) Exceeded(now Instant, took time.Duration, tcp TCP) {
+	most := tcp.trip(took, true).most
+	if m.forced > 0 && now.Add(-took) <= m.since {
+		m.forced = max(m.forced, most) // it was under way when J grew
 	} else {
-		m.forced, m.since = max(2*m.j, trip), now
+		m.forced, m.since = max(2*m.j, most), now
 	}
 	m.update(now)
 }

@@ -38,7 +38,7 @@ func TestMarginLearns(t *testing.T) {
 			m := newTestMargin()
 			for _, s := range steps {
 				for range s.n {
-					m.Answered(Instant(s.at), s.trip)
+					m.Answered(Instant(s.at), s.trip, TCP{})
 				}
 				if m.J() != s.want {
 					t.Errorf("after %v of %v: J %v, want %v", s.at, s.trip, m.J(), s.want)
@@ -51,19 +51,19 @@ func TestMarginLearns(t *testing.T) {
 func TestMarginForcedByEvidence(t *testing.T) {
 	m := newTestMargin()
 	for range 30 {
-		m.Answered(0, 50*time.Millisecond)
+		m.Answered(0, 50*time.Millisecond, TCP{})
 	}
-	m.Exceeded(second, 50*time.Millisecond)
+	m.Exceeded(second, 50*time.Millisecond, TCP{})
 	if m.J() != 50*time.Millisecond {
 		t.Errorf("J %v, want the round trip", m.J())
 	}
-	m.Exceeded(2*second, 50*time.Millisecond)
+	m.Exceeded(2*second, 50*time.Millisecond, TCP{})
 	if m.J() != 100*time.Millisecond {
 		t.Errorf("J %v, want it doubled", m.J())
 	}
 	learn := func(at time.Duration) {
 		for range 30 {
-			m.Answered(Instant(at), 50*time.Millisecond)
+			m.Answered(Instant(at), 50*time.Millisecond, TCP{})
 		}
 	}
 	learn(4 * time.Minute)

@@ -50,10 +50,10 @@ func (s *Scope) Save(now Instant, j time.Duration) Saved {
 		return v // what was assumed is no knowledge
 	}
 	for _, w := range s.windows {
-		w.expire(now, j)
+		kept := w.expire(now, j)
 		sw := SavedWindow{N: w.quota.N, W: w.quota.W}
 		sw.Own = appendSaved(sw.Own, &w.answered, now, 0)
-		sw.Own = appendSaved(sw.Own, &w.sent, now, j)
+		sw.Own = appendSaved(sw.Own, &w.sent, now, kept)
 		if w.pending > 0 {
 			sw.Own = append(sw.Own, SavedCharge{Age: -j, N: w.pending}) // sent in this moment, as far as we know
 		}

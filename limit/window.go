@@ -36,6 +36,7 @@ type window struct {
 	sent     ring // by time of sending: expire at + J + W
 	answered ring // by time of the answer, own: expire at + W
 	others   others
+	kept     extreme // of J
 
 	held      Instant // until when charges last held a call back, as far as was known
 	sentTotal int     // own calls ever sent; see charge.known
@@ -50,14 +51,27 @@ type window struct {
 	capAt        Instant
 }
 
-func newWindow(q Quota) *window { return &window{quota: q, span: spanOf(q.W)} }
+func newWindow(q Quota) *window {
+	return &window{quota: q, span: spanOf(q.W), kept: extreme{memory: 2 * q.W, sign: 1}}
+}
 
-// expire drops what has expired at now.
-func (w *window) expire(now Instant, j time.Duration) {
+// keep gives the margin that the charges need, which is the greatest since the
+// oldest of them was sent: a way that was slow then is no quicker for being
+// quick now.
+func (w *window) keep(now Instant, j time.Duration) time.Duration {
+	w.kept.memory = max(w.kept.memory, 2*(w.quota.W+max(j, w.kept.value)))
+	w.kept.add(now, j)
+	return w.kept.value
+}
+
+// expire drops what has expired at now, and gives the margin for the rest.
+func (w *window) expire(now Instant, j time.Duration) (kept time.Duration) {
+	kept = w.keep(now, j)
 	t := now.Add(-w.quota.W)
-	w.sent.expire(t.Add(-j))
+	w.sent.expire(t.Add(-kept))
 	w.answered.expire(t)
 	w.others.expire(t)
+	return kept
 }
 
 func (w *window) used() int { return w.pending + w.sent.n + w.answered.n + w.others.n }
@@ -70,7 +84,7 @@ func (w *window) own() int { return w.sent.n + w.answered.n }
 // underWay says whether calls of the scope are: their answers' counts are worth
 // waiting for.
 func (w *window) next(now Instant, p Policy, underWay bool) Instant {
-	w.expire(now, p.Margin)
+	kept := w.expire(now, p.Margin)
 	used := w.used()
 	at, burst, reserve := now, p.Burst, 0
 	if w.others.about(now, w.quota.W) {
@@ -84,15 +98,15 @@ func (w *window) next(now Instant, p Policy, underWay bool) Instant {
 		}
 	}
 	if over := used + reserve - w.n(); over >= 0 {
-		at = max(at, w.freed(over+1, p.Margin))
+		at = max(at, w.freed(over+1, kept))
 		w.held = at
 	}
 	if n, on := w.capOf(now); on && w.pending+w.own() >= n {
-		at = max(at, w.freed(w.pending+w.own()-n+1, p.Margin))
+		at = max(at, w.freed(w.pending+w.own()-n+1, kept))
 		w.held = at
 	}
 	if !p.Unpaced {
-		at = max(at, w.paced(now, used, burst, p.Margin))
+		at = max(at, w.paced(now, used, burst, kept))
 	}
 	return at
 }
@@ -107,11 +121,11 @@ func (w *window) rate(now Instant) int {
 
 // paced gives when the schedule lets the next call go, or the share of the
 // window that needs none has room.
-func (w *window) paced(now Instant, used int, burst float64, j time.Duration) Instant {
+func (w *window) paced(now Instant, used int, burst float64, kept time.Duration) Instant {
 	n := w.rate(now)
 	at := w.pace.next(now, used, n, burst)
 	if share := int(math.Ceil(burst * float64(n))); at > now && share > 0 {
-		at = min(at, w.freed(used-share+1, j))
+		at = min(at, w.freed(used-share+1, kept))
 	}
 	return at
 }
@@ -127,11 +141,11 @@ func (w *window) granted(now Instant, n int, j time.Duration, held Instant, asid
 
 // freed gives the moment at which k of the present charges have expired; Never
 // when k reaches into those that have no expiry.
-func (w *window) freed(k int, j time.Duration) Instant {
+func (w *window) freed(k int, kept time.Duration) Instant {
 	rings := [...]struct {
 		r     *ring
 		lasts time.Duration
-	}{{&w.sent, w.quota.W + j}, {&w.answered, w.quota.W}, {&w.others.ring, w.quota.W}}
+	}{{&w.sent, w.quota.W + kept}, {&w.answered, w.quota.W}, {&w.others.ring, w.quota.W}}
 	var next [len(rings)]int
 	at := Instant(0)
 	for k > 0 {
@@ -157,14 +171,14 @@ func (w *window) freed(k int, j time.Duration) Instant {
 // call and none to go before from: the k-th follows the (k-N)-th by one window.
 func (w *window) nth(now, from Instant, k int, p Policy) Instant {
 	from = max(now, from)
-	w.expire(now, p.Margin)
+	kept := w.expire(now, p.Margin)
 	used := w.used()
 	lap := w.quota.W + p.Margin
 	rounds := (k - 1) / w.n()
 	rest := k - rounds*w.n()
 	at := from
 	if need := used + rest - w.n(); need > 0 {
-		t := w.freed(need, p.Margin)
+		t := w.freed(need, kept)
 		if t == Never {
 			t = now.Add(lap)
 		}
@@ -224,10 +238,10 @@ type WindowState struct {
 }
 
 func (w *window) state(now Instant, j time.Duration) WindowState {
-	w.expire(now, j)
+	kept := w.expire(now, j)
 	s := WindowState{Quota: w.quota, Used: w.used(), Others: w.others.n, Pending: w.pending}
 	if n := s.Used - w.pending; n > 0 {
-		s.ResetIn = w.freed(n, j).Sub(now)
+		s.ResetIn = w.freed(n, kept).Sub(now)
 	}
 	if w.pending > 0 {
 		s.ResetIn = w.quota.W + j
