@@ -56,13 +56,14 @@ type cluster struct {
 	kick    chan struct{} // capacity 1: beat now
 
 	// With l.mu held.
-	timer *time.Timer
-	armed limit.Instant
-	trip  time.Duration // to the store and back, of late
-	away  error         // why; nil while it is there
-	since time.Time     // of away
-	peers int
-	told  map[string]bool // by kid, whether the store was told that the key is suspect
+	timer  *time.Timer
+	armed  limit.Instant
+	trip   time.Duration // to the store and back, of late
+	away   error         // why; nil while it is there
+	since  time.Time     // of away
+	paused time.Duration // how long it stays so at least
+	peers  int
+	told   map[string]bool // by kid, whether the store was told that the key is suspect
 }
 
 func newCluster(l *Limiter, cfg *Config) *cluster {
@@ -174,6 +175,10 @@ func (c *cluster) lost(now limit.Instant, err error) {
 		return
 	}
 	c.away, c.since = err, time.Now()
+	var p interface{ Paused() time.Duration } // it is there, but grants nothing for so long
+	if c.paused = 0; errors.As(err, &p) {
+		c.paused = p.Paused()
+	}
 	if c.l.cfg.Hooks != nil {
 		c.l.news.add(ChangeEvent{Kind: ChangeStoreAway, At: c.since, Err: err})
 	}
@@ -235,7 +240,7 @@ func (c *cluster) beat() bool {
 		c.told[k.Key] = k.Suspect
 	}
 	c.adoptKeys(now, peers.Keys)
-	if c.away != nil {
+	if c.away != nil && time.Since(c.since) >= c.paused {
 		c.away = nil
 		if l.cfg.Hooks != nil {
 			l.news.add(ChangeEvent{Kind: ChangeStoreBack, At: time.Now()})
@@ -360,11 +365,15 @@ type StoreState struct {
 	Trip     time.Duration // there and back, of late
 	Away     string        // why it can't be reached; empty while it can
 	For      time.Duration // how long it has been away
+	Alone    bool          // this replica goes on by itself, within its share
+	Returned int64         // permits given back unused, ever
+	Void     int64         // permits that came too late or were not used in time, ever
 }
 
 // state describes the store. l.mu is held.
 func (c *cluster) state() *StoreState {
-	s := &StoreState{Replica: c.replica, Replicas: c.peers, Trip: c.trip}
+	d := c.l.machine.Desk()
+	s := &StoreState{Replica: c.replica, Replicas: c.peers, Trip: c.trip, Alone: d.Alone, Returned: d.Returned, Void: d.Void}
 	if c.away != nil {
 		s.Away, s.For = c.away.Error(), time.Since(c.since)
 		if errors.Is(c.away, context.DeadlineExceeded) {

@@ -42,6 +42,10 @@ func (e *ChangeEvent) headline() (slog.Level, string) {
 		return slog.LevelWarn, "key is disabled"
 	case ChangeKeyEnabled:
 		return slog.LevelInfo, "key is enabled"
+	case ChangeStoreAway:
+		return slog.LevelError, "the store can't be reached"
+	case ChangeStoreBack:
+		return slog.LevelInfo, "the store is back, and judges"
 	}
 	return slog.LevelInfo, string(e.Kind)
 }
@@ -71,7 +75,9 @@ func (e *ChangeEvent) attrs() []slog.Attr {
 		attrs = append(attrs, slog.Int("halved", e.New), slog.Int("before", e.Old))
 	case ChangeKeySuspended:
 		attrs = append(attrs, slog.Int("status", e.Status))
-	case ChangeKeyReturned, ChangeKeyDisabled, ChangeKeyEnabled:
+	case ChangeStoreAway:
+		attrs = append(attrs, slog.Any("error", e.Err))
+	case ChangeKeyReturned, ChangeKeyDisabled, ChangeKeyEnabled, ChangeStoreBack:
 	}
 	if e.Lost > 0 {
 		attrs = append(attrs, slog.Int("changes_lost", e.Lost))

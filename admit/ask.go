@@ -91,6 +91,11 @@ func (m *Machine) giveBack(now limit.Instant, a *account) {
 		_, s := m.use(b, a.key)
 		for _, x := range s.Spare(now, b.eligible(m, now, a.key)) {
 			a.report(done{x.Stub, true, now})
+			if x.By <= now {
+				m.desk.void++
+			} else {
+				m.desk.returned++
+			}
 		}
 		if s.Outstanding(0)+s.Outstanding(1) > 0 {
 			with = append(with, b)
@@ -203,6 +208,7 @@ func (m *Machine) Replied(now, sentAt limit.Instant, q *Ask, r limit.Reply) {
 	a := q.account
 	m.answered(q)
 	if m.desk.alone {
+		m.desk.void += int64(len(r.Grants))
 		return // what was granted ends by itself
 	}
 	if a.epoch != 0 && a.epoch != r.Epoch {

@@ -16,6 +16,20 @@ type desk struct {
 	replicas int
 	trusted  limit.Instant // from when on Riot's counts can be compared with the store's
 	now      limit.Instant // of late
+
+	returned, void int64 // permits ever: given back unused; too late
+}
+
+// DeskState is how the asking of a store goes.
+type DeskState struct {
+	Alone          bool  // the store is away, the machine judges
+	Returned, Void int64 // permits ever: given back unused; that came too late, or were not used in time
+}
+
+// Desk describes the asking of a store.
+func (m *Machine) Desk() DeskState {
+	d := m.desk
+	return DeskState{Alone: d.alone, Returned: d.returned, Void: d.void}
 }
 
 type accountID struct {

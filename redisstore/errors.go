@@ -64,6 +64,9 @@ func (e *JumpError) Error() string {
 	return fmt.Sprintf("redisstore: the server's clock has jumped ahead by %v; nothing is granted for %v", e.By, e.Left)
 }
 
+// Paused is Left: for callers that know the store by its interface.
+func (e *JumpError) Paused() time.Duration { return e.Left }
+
 // replies sorts error replies by how they begin.
 var replies = []struct {
 	prefix string

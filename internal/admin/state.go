@@ -33,9 +33,20 @@ type State struct {
 	Queued   int       `json:"queued"`
 	InFlight int       `json:"in_flight"`
 	Draining bool      `json:"draining"`
+	Store    *Store    `json:"store"` // null without STORE_URL
 	Keys     []Key     `json:"keys"`
 	Scopes   []Scope   `json:"scopes"`
 	Queues   []Queue   `json:"queues"`
+}
+
+// Store is the store that all replicas share.
+type Store struct {
+	Replica  string  `json:"replica"`  // this one
+	Replicas int     `json:"replicas"` // that live, this one among them
+	Trip     Seconds `json:"trip_seconds"`
+	Away     string  `json:"away"` // why it can't be reached; empty while it can
+	For      Seconds `json:"away_seconds"`
+	Alone    bool    `json:"alone"` // this replica goes on within its share of the limits
 }
 
 // Key is one key, by its name.
@@ -73,8 +84,9 @@ type Budget struct {
 type Window struct {
 	Limit    int     `json:"limit"`
 	Window   Seconds `json:"window_seconds"`
-	Used     int     `json:"used"` // ours and others'
+	Used     int     `json:"used"` // ours, other replicas' and others'
 	Ours     int     `json:"ours"`
+	Peers    int     `json:"peers"` // of other replicas
 	Others   int     `json:"others"`
 	InFlight int     `json:"in_flight"` // of ours
 	Reset    Seconds `json:"reset_seconds"`
@@ -94,7 +106,7 @@ type Queue struct {
 
 // Why is what a call waits for. Text says it in a sentence.
 type Why struct {
-	Kind   string   `json:"kind"` // window, pacing, cooldown, synchronising, service, others, budget, own_limit, no_key or turn
+	Kind   string   `json:"kind"` // window, pacing, cooldown, synchronising, service, others, budget, own_limit, no_key, replicas or turn
 	Key    string   `json:"key"`
 	Scope  string   `json:"scope"`  // application, method or service
 	Budget string   `json:"budget"` // of kind budget
@@ -111,6 +123,9 @@ func stateOf(s riftrelay.Snapshot) *State {
 	v := &State{
 		At: s.At.UTC(), Margin: seconds(s.Margin), Pacing: s.Pacing, Queued: s.Queued, InFlight: s.InFlight, Draining: s.Draining,
 		Keys: make([]Key, len(s.Keys)), Scopes: make([]Scope, len(s.Scopes)), Queues: make([]Queue, len(s.Queues)),
+	}
+	if st := s.Store; st != nil {
+		v.Store = &Store{Replica: st.Replica, Replicas: st.Replicas, Trip: seconds(st.Trip), Away: st.Away, For: seconds(st.For), Alone: st.Alone}
 	}
 	for i, k := range s.Keys {
 		v.Keys[i] = keyOf(k)
@@ -138,7 +153,7 @@ func windowsOf(list []riftrelay.WindowState) []Window {
 	windows := make([]Window, len(list))
 	for i, w := range list {
 		windows[i] = Window{
-			Limit: w.Limit, Window: seconds(w.Window), Used: w.Used, Ours: w.Used - w.Others, Others: w.Others,
+			Limit: w.Limit, Window: seconds(w.Window), Used: w.Used, Ours: w.Used - w.Others - w.Peers, Peers: w.Peers, Others: w.Others,
 			InFlight: w.InFlight, Reset: seconds(w.ResetIn),
 		}
 	}

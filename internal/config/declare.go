@@ -15,6 +15,7 @@ const (
 	groupLimits   = "Limits and queue"
 	groupRoutes   = "Routes"
 	groupUpstream = "Upstream"
+	groupReplicas = "Replicas"
 	groupLife     = "Life"
 	groupObserve  = "Observability"
 )
@@ -218,6 +219,18 @@ func declare(in *Invocation, d *draft) []setting {
 		{
 			name: "UPSTREAM_HTTP2", group: groupUpstream, def: "true", help: "speak HTTP/2 with Riot",
 			value: toggle(&s.UpstreamHTTP2),
+		},
+
+		{
+			name: "STORE_URL", group: groupReplicas, secret: true, help: "Redis or Valkey that all replicas share",
+			more: "`redis://user:password@host:6379/0`, `rediss://…` for TLS, `redis+sentinel://host,host/master`, `redis+cluster://host,host`. " +
+				"All relays with the same keys need the same. Empty: this relay is alone with its keys. See [replicas](replicas.md).",
+			value: storeURL(&s.StoreURL),
+		},
+		{
+			name: "STORE_LOSS", group: groupReplicas, def: string(riftrelay.LossShare), help: "share or closed, while it can't be reached",
+			more:  "`share`: each replica goes on within its share of nine tenths of each limit. `closed`: nothing is sent.",
+			value: choice(&s.StoreLoss, string(riftrelay.LossShare), string(riftrelay.LossClosed)),
 		},
 
 		{

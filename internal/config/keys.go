@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"riftrelay"
+	"riftrelay/redisstore"
 )
 
 // keys reads "RGAPI-…,name=RGAPI-…". Its messages call a key by its place, or by a name that can be shown.
@@ -32,6 +33,27 @@ func keys(to *[]riftrelay.Key) value {
 }
 
 // adminToken reads a token of which nothing is shown but that there is one.
+// storeURL is shown without its password.
+func storeURL(to *string) value {
+	return value{
+		allowed: "redis://, rediss://, redis+sentinel:// or redis+cluster://, as in redis://:password@host:6379/0",
+		show: func() string {
+			a, err := redisstore.ParseURL(*to)
+			if *to == "" || err != nil {
+				return ""
+			}
+			return a.String()
+		},
+		read: func(text string) error {
+			if _, err := redisstore.ParseURL(text); err != nil {
+				return errNotAllowed
+			}
+			*to = text
+			return nil
+		},
+	}
+}
+
 func adminToken(to *string) value {
 	const least, most = 8, 256
 	return value{

@@ -131,7 +131,7 @@ func TestDefaults(t *testing.T) {
 		DefaultAppLimit:  "20:1,100:120",
 		UpstreamURL:      "https://{host}.api.riotgames.com",
 		UpstreamHTTP2:    true,
-		ViolationLimit:   3, ReplayBodyLimit: 65536, UpstreamTimeout: 90 * time.Second,
+		ViolationLimit:   3, ReplayBodyLimit: 65536, StoreLoss: "share", UpstreamTimeout: 90 * time.Second,
 		ShutdownTimeout: 20 * time.Second,
 		EnableMetrics:   true,
 		LogLevel:        slog.LevelInfo,

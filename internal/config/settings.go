@@ -47,6 +47,9 @@ type Settings struct {
 	Retry           riftrelay.Retry
 	ReplayBodyLimit int // bytes; 0 = none
 
+	StoreURL  string // as redisstore.ParseURL takes it; "" = none. It may contain a password
+	StoreLoss string // "share" or "closed"
+
 	StateFile       string        // "" = none
 	ShutdownTimeout time.Duration // 0 = refuse what is queued at once
 
@@ -112,6 +115,7 @@ func (s Settings) Limiter() riftrelay.Config {
 		QueueCapacity:    noneIsNegative(s.QueueCapacity),
 		QueueTotal:       noneIsNegative(s.QueueTotal),
 		AdmissionTimeout: noneIsNegative(s.AdmissionTimeout),
+		StoreLoss:        riftrelay.StoreLoss(s.StoreLoss),
 	}
 }
 

@@ -45,6 +45,9 @@ func conditionOf(s riftrelay.Snapshot) condition {
 		slices.Sort(c.warnings)
 		c.warnings = append(c.warnings, bad...)
 	}
+	if st := s.Store; st != nil && st.Away != "" {
+		c.warnings = append(c.warnings, storeWarning(st))
+	}
 	for _, sc := range s.Scopes {
 		if sc.Halved > 0 {
 			c.warnings = append(c.warnings, breakerWarning(sc))
@@ -54,6 +57,14 @@ func conditionOf(s riftrelay.Snapshot) condition {
 		c.warnings = append(c.warnings[:maxWarnings:maxWarnings], fmt.Sprintf("and %d more", n))
 	}
 	return c
+}
+
+func storeWarning(s *riftrelay.StoreState) string {
+	doing := "nothing is sent (STORE_LOSS=closed)"
+	if s.Alone {
+		doing = fmt.Sprintf("this replica uses its share, as one of %d", s.Replicas)
+	}
+	return fmt.Sprintf("the store has been away for %d s: %s; %s", int(s.For.Seconds()), s.Away, doing)
 }
 
 func breakerWarning(s riftrelay.ScopeState) string {

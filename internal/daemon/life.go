@@ -98,6 +98,7 @@ func (r *relay) abandon() {
 		}
 	}
 	_ = r.limiter.Close() // never fails
+	closeStore(r.store)
 	r.tracing.close()
 }
 
@@ -136,6 +137,7 @@ func (r *relay) serve(ctx context.Context, signals <-chan os.Signal) error {
 		r.log.Warn("connections outlived the stop", "count", left)
 	}
 	stopKeeping() // nothing is let go any more
+	closeStore(r.store)
 	r.tracing.close()
 	r.log.Info("stopped")
 	return err

@@ -13,6 +13,7 @@ import (
 	"riftrelay/internal/config"
 	"riftrelay/internal/metrics"
 	"riftrelay/internal/proxy"
+	"riftrelay/redisstore"
 )
 
 // relay is all that serves.
@@ -20,6 +21,7 @@ type relay struct {
 	settings *config.Settings
 	log      *slog.Logger
 	limiter  *riftrelay.Limiter
+	store    *redisstore.Store // nil = none
 	base     *http.Transport
 	health   *health
 	keeper   *keeper
@@ -51,11 +53,20 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks) (*rela
 	if err != nil {
 		return nil, err
 	}
+	store, err := newStore(s, meters)
+	if err != nil {
+		tracing.close()
+		return nil, err
+	}
 	limits := s.Limiter()
+	if store != nil {
+		limits.Store, limits.Replica = store, replicaName()
+	}
 	limits.Hooks = riftrelay.MultiHooks(meters, riftrelay.LogHooks(log), tracing.hooks(), also)
 	limiter, err := riftrelay.New(limits)
 	if err != nil {
 		tracing.close()
+		closeStore(store)
 		return nil, err
 	}
 	meters.Watch(limiter.Snapshot)
@@ -75,7 +86,7 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks) (*rela
 	if s.MetricsOnRelay {
 		local["/metrics"] = meters.Handler()
 	}
-	r := &relay{settings: s, log: log, limiter: limiter, base: base, health: health, keeper: keeper, meters: meters, tracing: tracing}
+	r := &relay{settings: s, log: log, limiter: limiter, store: store, base: base, health: health, keeper: keeper, meters: meters, tracing: tracing}
 	keys := s.Keys()
 	r.keys.Store(&keys)
 	handler, err := proxy.New(proxy.Options{
@@ -84,6 +95,8 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks) (*rela
 	})
 	if err != nil {
 		tracing.close()
+		_ = limiter.Close() // never fails
+		closeStore(store)
 		return nil, fmt.Errorf("relay: %w", err)
 	}
 

@@ -11,6 +11,7 @@ func newChanges(r prometheus.Registerer) *prometheus.CounterVec {
 		"Changes of limits, cool-downs and keys, by kind: limit_reached counts how often calls began to wait for a full window.", "kind")
 	for _, kind := range [...]riftrelay.ChangeKind{
 		riftrelay.ChangeLimitChanged, riftrelay.ChangeLimitReached, riftrelay.ChangeCooldownBegan, riftrelay.ChangeLimitsHalved, riftrelay.ChangeKeySuspended,
+		riftrelay.ChangeStoreAway,
 	} {
 		total.WithLabelValues(string(kind)) // for alerts: 0, not nothing
 	}

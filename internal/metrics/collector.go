@@ -43,11 +43,20 @@ var (
 	descPanics   = desc("hook_panics_total", "Panics of what listens to the limiter, metrics and traces, that were contained.")
 	descKey      = desc("key_state", "1 for the state that the key is in: usable, suspect (Riot doesn't know it) or disabled.", "key", "state")
 	descBreaker  = desc("breaker_level", "How often the limits of a scope are halved, after more violations than are tolerated; none while none is. Method is empty for the application's scope.", "key", "host", "method")
+
+	descStoreUp    = desc("store_up", "1 while the shared store can be reached. None without one.")
+	descStoreAlone = desc("store_share_mode", "1 while this replica goes on within its share of the limits, the store being away.")
+	descReplicas   = desc("store_replicas", "Replicas that live, this one among them.")
+	descStoreTrip  = desc("store_trip_seconds", "Way to the store and back, of late.")
+	descReturned   = desc("store_permits_returned_total", "Permits of the store that were given back unused.")
+	descVoid       = desc("store_permits_void_total", "Permits of the store that came too late, or were not used in time: their charges end by themselves.")
 )
 
 // Describe is part of prometheus.Collector.
 func (c *collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descLimit, descUsed, descOthers, descInFlight, descReset, descBudget, descSpent, descDepth, descMargin, descCooling, descPanics, descKey, descBreaker} {
+	for _, d := range []*prometheus.Desc{descLimit, descUsed, descOthers, descInFlight, descReset, descBudget, descSpent, descDepth, descMargin, descCooling, descPanics, descKey, descBreaker,
+		descStoreUp, descStoreAlone, descReplicas, descStoreTrip, descReturned, descVoid,
+	} {
 		to <- d
 	}
 }
@@ -64,6 +73,14 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 		for _, state := range keyStates {
 			gauge(descKey, one(k.State == state), k.Name, string(state))
 		}
+	}
+	if st := s.Store; st != nil {
+		gauge(descStoreUp, one(st.Away == ""))
+		gauge(descStoreAlone, one(st.Alone))
+		gauge(descReplicas, float64(st.Replicas))
+		gauge(descStoreTrip, st.Trip.Seconds())
+		to <- prometheus.MustNewConstMetric(descReturned, prometheus.CounterValue, float64(st.Returned))
+		to <- prometheus.MustNewConstMetric(descVoid, prometheus.CounterValue, float64(st.Void))
 	}
 	cooling := map[string]int{scopeApplication: 0, scopeMethod: 0}
 	for _, scope := range s.Scopes {
