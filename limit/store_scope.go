@@ -117,7 +117,7 @@ func (s *storeScope) done(now millis, d Done) {
 	for _, w := range s.windows {
 		w.done(now, d)
 	}
-	if d.Unsent {
+	if d.Unsent && d.Stub.At >= s.since {
 		s.soloBy = 0 // if it went alone, the next one does
 	}
 }
