@@ -32,15 +32,14 @@ func (s *storeScope) seat(now millis, replica string, wants bool) *seat {
 	}
 	me := s.seats[i]
 	if wants && !me.claims(now) {
-		least := math.MaxInt
+		least, most := math.MaxInt, 0
 		for _, x := range s.seats {
+			most = max(most, x.served)
 			if x.claims(now) {
 				least = min(least, x.served)
 			}
 		}
-		if least < math.MaxInt {
-			me.served = max(me.served, least)
-		}
+		me.served = max(me.served, min(least, most)) // where nobody waits, all are even
 	}
 	return me
 }
