@@ -165,10 +165,14 @@ func (a *asking) serve() {
 	for i := range a.Demands {
 		a.wait(i)
 	}
-	a.app.until = a.now
+	a.app.until, a.app.want = a.now, [2]int{}
 	for i, seat := range a.seats {
 		seat.until = a.claim(i)
 		a.app.until = max(a.app.until, seat.until)
+		for class, n := range seat.want {
+			// What the method holds back has no claim to the application's room.
+			a.app.want[class] += min(n, a.room(a.methods[i], class == classNormal))
+		}
 	}
 }
 
