@@ -23,7 +23,7 @@ type ledger struct {
 	now     millis // of the last call: time never runs backwards
 	app     *storeScope
 	methods map[string]*storeScope
-	credit  int // grants that high had while normal waited; at fairStore normal goes
+	credit  int // grants that high had while normal waited; for each fairStore of them normal has one
 	turn    int // which demand is served first
 }
 
@@ -147,18 +147,14 @@ func (a *asking) serve() {
 	if !normal {
 		l.credit = 0
 	}
-	owed := 0
-	if l.credit >= fairStore {
-		if owed = 1; a.app.want[classNormal] > 0 {
-			if a.class(classNormal, 1, 0, false) > 0 {
-				l.credit -= fairStore
-			}
-			owed = 0
-		}
+	owed := l.credit / fairStore
+	if a.app.want[classNormal] > 0 {
+		l.credit -= fairStore * a.class(classNormal, owed, 0, false)
+		owed = l.credit / fairStore
 	}
-	n := a.class(classHigh, MostWanted, owed, false)
+	n := a.class(classHigh, MostWanted, min(owed, others), false)
 	if normal {
-		l.credit = min(l.credit+n, fairStore)
+		l.credit = min(l.credit+n, MostWanted)
 	}
 	a.class(classNormal, MostWanted, l.app.wanted(a.now, a.app, classHigh), true)
 	l.turn++
