@@ -1,6 +1,9 @@
 package admit
 
 import (
+	"cmp"
+	"math"
+	"slices"
 	"time"
 
 	"riftrelay/limit"
@@ -136,9 +139,8 @@ func (m *Machine) demand(now limit.Instant, a *account, q *Ask) (next limit.Inst
 			return at // stopped
 		}
 	}
-	a.turn++
-	for i := range buckets {
-		b := buckets[(a.turn+i)%len(buckets)]
+	slices.SortStableFunc(buckets, func(x, y *bucket) int { return cmp.Compare(x.served(), y.served()) })
+	for _, b := range buckets {
 		key := max(a.key, 0)
 		s := m.method(b, key)
 		if at := max(b.service.Next(now), s.Opens(now)); at > now.Add(m.desk.horizon) {
@@ -168,6 +170,18 @@ func (m *Machine) demand(now limit.Instant, a *account, q *Ask) (next limit.Inst
 		q.buckets, q.wants = append(q.buckets, b), append(q.wants, want)
 	}
 	return next
+}
+
+// served gives the turn in which calls of the bucket were last served, of those
+// lanes that wait the one served longest ago.
+func (b *bucket) served() int64 {
+	turn := int64(math.MaxInt64)
+	for _, l := range b.lanes {
+		if l.n > 0 {
+			turn = min(turn, l.served)
+		}
+	}
+	return turn
 }
 
 // unmet counts the calls of a bucket and class for which there is no lease yet,

@@ -48,7 +48,6 @@ type account struct {
 	facts  []fact
 	flush  limit.Instant // when done and facts are to be reported at the latest
 	with   []*bucket     // that have leases
-	turn   int           // which of its methods is asked for first
 	merge  bool          // what was spent here has to be told
 	from   limit.Instant // what was spent since then
 }

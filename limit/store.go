@@ -71,8 +71,8 @@ const (
 // Ask is a call of Store.Admit.
 type Ask struct {
 	Budget  Budget
-	Replica string // who asks
-	Demands []Demand
+	Replica string   // who asks
+	Demands []Demand // each of another method, in the order of whose turn it is
 	Done    []Done
 	Facts   []Fact
 

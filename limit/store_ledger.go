@@ -24,7 +24,6 @@ type ledger struct {
 	app     *storeScope
 	methods map[string]*storeScope
 	credit  int // grants that high had while normal waited; for each fairStore of them normal has one
-	turn    int // which demand is served first
 }
 
 // fairStore is how many grants high has for each one of normal's, while both
@@ -157,7 +156,6 @@ func (a *asking) serve() {
 		l.credit = min(l.credit+n, MostWanted)
 	}
 	a.class(classNormal, MostWanted, l.app.wanted(a.now, a.app, classHigh), true)
-	l.turn++
 	for i := range a.Demands {
 		a.wait(i)
 	}
@@ -173,31 +171,28 @@ func (a *asking) serve() {
 }
 
 // class grants to the calls of a class, at most that many, and leaves room for
-// so many others; it gives how many.
+// so many others; it gives how many. The demands have one each in turn.
 func (a *asking) class(class, most, leave int, paced bool) (granted int) {
 	app := a.l.app
 	quota := min(most, app.share(a.now, a.app, class, a.room(app, paced)-leave))
-	n := len(a.Demands)
-	for k := range n {
-		i := (a.l.turn + k) % n
-		s, seat := a.methods[i], a.seats[i]
-		mine := min(quota, s.share(a.now, seat, class, a.room(s, paced)-s.wanted(a.now, seat, classHigh)*boolInt(class == classNormal && paced)))
-		for ; mine > 0; mine-- {
-			if !a.grant(i, class, paced) {
-				break
+	mine := make([]int, len(a.Demands))
+	for i, s := range a.methods {
+		keep := 0
+		if class == classNormal && paced {
+			keep = s.wanted(a.now, a.seats[i], classHigh)
+		}
+		mine[i] = s.share(a.now, a.seats[i], class, a.room(s, paced)-keep)
+	}
+	for before := -1; before < granted && granted < quota; {
+		before = granted
+		for i := range mine {
+			if mine[i] > 0 && granted < quota && a.grant(i, class, paced) {
+				mine[i]--
+				granted++
 			}
-			quota--
-			granted++
 		}
 	}
 	return granted
-}
-
-func boolInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func (a *asking) room(s *storeScope, paced bool) int {
