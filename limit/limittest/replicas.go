@@ -1,0 +1,219 @@
+package limittest
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"riftrelay/limit"
+)
+
+// replicas are the promises of what replicas hear of each other.
+var replicas = []promise{
+	{"what a replica spent on its own is charged", func(u *user) {
+		u.know("10:1", "m", wide)
+		u.merge("", limit.SavedWindow{N: 10, W: time.Second, Own: []limit.SavedCharge{{Age: 500 * time.Millisecond, N: 2}, {Age: 100 * time.Millisecond, N: 5}}})
+		u.mustGrant("b", "m", 10, 3)
+		u.Wait(510 * time.Millisecond)
+		u.mustGrant("b", "m", 10, 2)
+	}},
+	{"a store that knows nothing learns limits, charges and stops of replicas", func(u *user) {
+		u.merge("", limit.SavedWindow{N: 10, W: time.Second, Own: []limit.SavedCharge{{Age: -2 * time.Second, N: 4}}})
+		if err := u.Store.Merge(context.Background(), budget, []limit.Account{{Method: "m", Saved: limit.Saved{Stop: time.Second, Cause: limit.Method}}}); err != nil {
+			u.Fatal(err)
+		}
+		r := u.admit(asking("b", want("m", 1)))
+		if len(r.App.Windows) != 1 || r.App.Windows[0].N != 10 || r.App.Windows[0].Used != 4 {
+			u.Errorf("application %+v", r.App)
+		}
+		if v := r.Views[0]; v.Stop < 990*time.Millisecond-u.Slack || v.Cause != limit.Method {
+			u.Errorf("method %+v", v)
+		}
+	}},
+	{"what was merged is nobody else's when Riot counts it", func(u *user) {
+		u.know("20:2", "m", wide)
+		u.merge("", limit.SavedWindow{N: 20, W: 2 * time.Second, Own: []limit.SavedCharge{{N: 5}}})
+		r := u.admit(asking("a", want("m", 1)))
+		f := passed("", "20:2")
+		f.Counts, f.Bases = quotas("6:2"), []limit.Quota{{N: r.App.Windows[0].Base, W: 2 * time.Second}}
+		u.teach(f)
+		if v := u.admit(asking("a")).App.Windows[0]; v.Others > 0 {
+			u.Errorf("%+v", v)
+		}
+	}},
+	{"a replica that beats lives, one that is silent does not", func(u *user) {
+		if p := u.beat("a"); p.Live != 1 {
+			u.Errorf("%d live, want 1", p.Live)
+		}
+		if p := u.beat("b"); p.Live != 2 {
+			u.Errorf("%d live, want 2", p.Live)
+		}
+		u.Wait(limit.PeerTimeout - 500*time.Millisecond)
+		if p := u.beat("b"); p.Live != 2 {
+			u.Errorf("%d live, want 2 still", p.Live)
+		}
+		u.Wait(510 * time.Millisecond)
+		if p := u.beat("b"); p.Live != 1 {
+			u.Errorf("%d live, want 1", p.Live)
+		}
+	}},
+	{"the health of keys is told to all, the last word counts", func(u *user) {
+		u.beat("a", limit.KeyHealth{Key: "k1", Suspect: true, For: 2 * time.Second}, limit.KeyHealth{Key: "k2"})
+		u.Wait(100 * time.Millisecond)
+		keys := u.beat("b").Keys
+		slices.SortFunc(keys, func(x, y limit.KeyHealth) int { return len(x.Key) - len(y.Key) + int(x.Key[1]) - int(y.Key[1]) })
+		if len(keys) != 2 || !keys[0].Suspect || keys[1].Suspect || keys[0].For < 2090*time.Millisecond {
+			u.Errorf("%+v", keys)
+		}
+		u.beat("b", limit.KeyHealth{Key: "k1"})
+		for _, k := range u.beat("a").Keys {
+			if k.Suspect {
+				u.Errorf("%+v is not healed", k)
+			}
+		}
+	}},
+	{"J and the least round trip of those that asked are told", func(u *user) {
+		near, far := asking("near"), asking("far")
+		near.Margin, near.Trip = 30*time.Millisecond, 20*time.Millisecond
+		far.Margin, far.Trip = 80*time.Millisecond, 150*time.Millisecond
+		for _, ask := range []*limit.Ask{near, far} {
+			ask.Demands = []limit.Demand{want("m", 1)}
+			u.admit(ask)
+		}
+		if r := u.admit(near); r.Margin != 80*time.Millisecond || r.Trip != 20*time.Millisecond {
+			u.Errorf("J %v, least round trip %v; want 80ms and 20ms", r.Margin, r.Trip)
+		}
+	}},
+	{"the epoch is another only when all is forgotten", func(u *user) {
+		u.know("5:1", "m", wide)
+		before := u.admit(asking("a")).Epoch
+		u.Wait(3 * time.Second)
+		if now := u.admit(asking("b")).Epoch; now != before || now == 0 {
+			u.Errorf("epoch %d after %d", now, before)
+		}
+		if u.Lose == nil {
+			return
+		}
+		u.Lose()
+		u.Wait(5 * time.Millisecond)
+		r := u.admit(asking("a", want("m", 1)))
+		if r.Epoch == before || r.App.Known || len(r.Grants) > 0 {
+			u.Errorf("after all was lost: %+v", r)
+		}
+	}},
+	{"a stop, its end and a raised limit are hinted at", func(u *user) {
+		u.know("5:1", "m", wide)
+		hints := u.Store.Hints()
+		u.Wait(u.Slack)
+		u.drain(hints)
+		u.teach(passed("", "9:1"))
+		u.mustHint(hints, budget)
+		u.teach(limit.Fact{Method: "m", Stop: 100 * time.Millisecond, Cause: limit.Method})
+		u.mustHint(hints, budget)
+		u.Wait(110 * time.Millisecond)
+		u.sent(0, u.mustGrant("a", "m", 1, 1)...)
+		u.teach(passed("m", wide))
+		u.mustHint(hints, budget)
+		u.beat("a", limit.KeyHealth{Key: "k", Suspect: true})
+		u.mustHint(hints, limit.AnyBudget)
+	}},
+	{"each call of Hints gives a channel of its own", func(u *user) {
+		one, two := u.Store.Hints(), u.Store.Hints()
+		u.Wait(u.Slack)
+		u.drain(one)
+		u.drain(two)
+		u.beat("a", limit.KeyHealth{Key: "k", Suspect: true})
+		u.mustHint(one, limit.AnyBudget)
+		u.mustHint(two, limit.AnyBudget)
+	}},
+	{"after Close every call fails, and hints end", func(u *user) {
+		hints := u.Store.Hints()
+		if err := u.Store.Close(); err != nil {
+			u.Error(err)
+		}
+		if err := u.Store.Close(); err != nil {
+			u.Errorf("closed twice: %v", err)
+		}
+		ctx := context.Background()
+		if _, err := u.Store.Admit(ctx, asking("a", want("m", 1))); err == nil {
+			u.Error("Admit works still")
+		}
+		if err := u.Store.Merge(ctx, budget, nil); err == nil {
+			u.Error("Merge works still")
+		}
+		if _, err := u.Store.Beat(ctx, "a", nil); err == nil {
+			u.Error("Beat works still")
+		}
+		u.drain(hints)
+		for _, c := range []<-chan limit.Budget{hints, u.Store.Hints()} {
+			select {
+			case _, open := <-c:
+				if open {
+					u.Error("a hint from a closed store")
+				}
+			case <-time.After(5 * time.Second):
+				u.Error("hints don't end")
+			}
+		}
+	}},
+	{"nothing is granted to one who has gone", func(u *user) {
+		u.know("1:1", "m", wide)
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		if _, err := u.Store.Admit(ctx, asking("a", want("m", 1))); err == nil {
+			u.Error("no error")
+		}
+		u.mustGrant("b", "m", 1, 1)
+	}},
+}
+
+func (u *user) merge(method string, w limit.SavedWindow) {
+	u.Helper()
+	if err := u.Store.Merge(context.Background(), budget, []limit.Account{{Method: method, Saved: limit.Saved{Windows: []limit.SavedWindow{w}}}}); err != nil {
+		u.Fatal(err)
+	}
+}
+
+func (u *user) beat(replica string, keys ...limit.KeyHealth) limit.Peers {
+	u.Helper()
+	p, err := u.Store.Beat(context.Background(), replica, keys)
+	if err != nil {
+		u.Fatal(err)
+	}
+	return p
+}
+
+// drain takes out the hints that have come.
+func (u *user) drain(hints <-chan limit.Budget) {
+	for {
+		select {
+		case _, open := <-hints:
+			if !open {
+				return
+			}
+		default:
+			return
+		}
+	}
+}
+
+// mustHint waits for a hint, which a store that is far takes a while to send.
+func (u *user) mustHint(hints <-chan limit.Budget, want limit.Budget) {
+	u.Helper()
+	for {
+		select {
+		case got, open := <-hints:
+			if got == want && open {
+				return
+			}
+			if !open {
+				u.Fatal("hints have ended")
+			}
+		case <-time.After(5 * time.Second):
+			u.Fatalf("no hint of %v", want)
+		}
+	}
+}
+
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
