@@ -6,8 +6,15 @@ func fromMillis(t millis) time.Duration { return time.Duration(t) * time.Millise
 
 // upMillis rounds up: what lasts in a store lasts no shorter than it was told.
 func upMillis(d time.Duration) millis {
-	return int64((d + time.Millisecond - 1) / time.Millisecond)
+	n := int64(d / time.Millisecond)
+	if d%time.Millisecond > 0 {
+		n++
+	}
+	return n
 }
+
+// downMillis rounds down: what happened so long ago was no earlier.
+func downMillis(d time.Duration) millis { return -upMillis(-d) }
 
 // storeStart is how long a budget of which nothing is known waits, beyond J,
 // for what its replicas have to Merge.

@@ -139,7 +139,7 @@ func (s *storeScope) learn(now millis, f Fact, margin millis) (news bool) {
 		s.level, s.levelBy = f.Level, now+levelLasts
 	}
 	if f.Stop > 0 {
-		if until := now + upMillis(f.Stop); until > s.until {
+		if until := now + upMillis(f.Stop) + 1; until > s.until {
 			s.until, s.cause = until, f.Cause
 		}
 		s.solo, s.soloBy, s.since = true, 0, now
@@ -219,15 +219,15 @@ func (s *storeScope) merge(now millis, v Saved) {
 			w.n = sw.N
 		}
 		for _, c := range sw.Own {
-			w.own.add(w.slot(now-c.Age.Milliseconds()+w.w), c.N)
+			w.own.add(w.slot(now-downMillis(c.Age)+w.w), c.N)
 			w.granted += c.N // else Riot's next count would show strangers
 		}
 		for _, c := range sw.Others {
-			w.others.add(w.slot(now-c.Age.Milliseconds()+w.w), c.N)
+			w.others.add(w.slot(now-downMillis(c.Age)+w.w), c.N)
 		}
 	}
 	s.sort()
-	if until := now + upMillis(v.Stop); v.Stop > 0 && until > s.until {
+	if until := now + upMillis(v.Stop) + 1; v.Stop > 0 && until > s.until {
 		s.until, s.cause = until, v.Cause
 	}
 }

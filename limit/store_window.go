@@ -45,8 +45,9 @@ type slots struct {
 // width gives the width of a window's slots: max(1 ms, w/512).
 func (w *storeWindow) width() millis { return max(1, w.w/512) }
 
-// slot gives the slot of a charge that expires at t.
-func (w *storeWindow) slot(t millis) int64 { return (t + w.width() - 1) / w.width() }
+// slot gives the slot of a charge that expires at t: a slot that ends after t.
+// Times are whole milliseconds, so one that ended at t could end too early.
+func (w *storeWindow) slot(t millis) int64 { return t/w.width() + 1 }
 
 func (s *slots) add(i int64, n int) {
 	if i <= s.head || n <= 0 {
@@ -177,7 +178,7 @@ func (w *storeWindow) done(now millis, d Done) {
 		}
 		return
 	}
-	w.own.add(w.slot(now-d.Ago.Milliseconds()+w.w), 1)
+	w.own.add(w.slot(now-downMillis(d.Ago)+w.w), 1)
 }
 
 // count takes over Riot's count on a call whose permit was granted when the
