@@ -43,6 +43,7 @@ var layers = []layer{
 	{"riotsim", []string{"route"}, nil},
 	{".", []string{"route", "admit", "limit"}, nil},
 	{"admit", []string{"limit"}, nil},
+	{"limit/limittest", []string{"limit"}, nil},
 	{"limit", nil, nil},
 	{"route", nil, nil},
 }

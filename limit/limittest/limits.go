@@ -168,6 +168,31 @@ var limits = []promise{
 			u.Errorf("%d granted, %+v; want some, and a reserve of others of 6 or so", len(high.Grants), used)
 		}
 	}},
+	{"permits of before a window was known are charged in it once", func(u *user) {
+		u.know("10:1", "m", wide)
+		permits := u.mustGrant("a", "m", 4, 4)
+		u.Wait(5 * time.Millisecond)
+		f := passed("", "10:1,20:10")
+		f.Counts = []limit.Quota{{N: 4, W: 10 * time.Second}}
+		u.teach(f)
+		u.sent(0, permits...)
+		if v := u.admit(asking("a")).App; v.Windows[1].Used != 4 {
+			u.Errorf("%+v; want 4 used", v.Windows)
+		}
+	}},
+	{"what came back unsent hides no calls of others", func(u *user) {
+		u.know("20:2", "m", wide)
+		first := u.admit(asking("a", want("m", 1)))
+		for _, g := range u.mustGrant("a", "m", 2, 2) {
+			u.report(limit.Done{Stub: g.Stub, Unsent: true})
+		}
+		f := passed("", "20:2")
+		f.Counts, f.Bases = quotas("4:2"), []limit.Quota{{N: first.App.Windows[0].Base, W: 2 * time.Second}}
+		u.teach(f)
+		if v := u.admit(asking("a")).App.Windows[0]; v.Others != 3 {
+			u.Errorf("%+v; want 3 of others", v)
+		}
+	}},
 	{"own calls are nobody else's, whatever Riot counts", func(u *user) {
 		u.know("20:2", "m", wide)
 		first := u.admit(asking("a", want("m", 4)))

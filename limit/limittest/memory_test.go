@@ -1,6 +1,7 @@
 package limittest_test
 
 import (
+	"flag"
 	"testing"
 	"time"
 
@@ -21,3 +22,12 @@ func memory(testing.TB) limittest.Harness {
 }
 
 func TestMemoryStore(t *testing.T) { limittest.Run(t, memory) }
+
+var seed = flag.Uint64("seed", 1, "of the first random history")
+
+func TestMemoryStoreAgainstModel(t *testing.T) { limittest.Check(t, memory, *seed, 100_000) }
+
+func FuzzHistories(f *testing.F) {
+	f.Add([]byte{0, 0, 0, 0})
+	f.Fuzz(func(t *testing.T, data []byte) { limittest.Replay(t, memory(t), data[:min(len(data), 2000)]) })
+}

@@ -50,6 +50,28 @@ var paces = []promise{
 			u.Errorf("%d granted with no horizon", len(r.Grants))
 		}
 	}},
+	{"who asks a little late doesn't put off those that follow", func(u *user) {
+		u.know("10:1", "m", wide)
+		ask := asking("a", want("m", 1))
+		ask.Burst = 0
+		for i, wait := range []time.Duration{0, 115 * time.Millisecond, 86 * time.Millisecond} {
+			u.Wait(wait)
+			if r := u.admit(ask); len(r.Grants) != 1 {
+				u.Errorf("call %d is not granted: %+v", i, r.Waits)
+			}
+		}
+	}},
+	{"a raised limit shortens the distances at once", func(u *user) {
+		u.know("1:2", "m", wide)
+		ask := asking("a", want("m", 1))
+		ask.Burst = 0
+		u.admit(ask)
+		u.teach(passed("", "10:2"))
+		u.Wait(210 * time.Millisecond)
+		if r := u.admit(ask); len(r.Grants) != 1 {
+			u.Errorf("nothing granted after a fifth of a second: %+v", r.Waits)
+		}
+	}},
 	{"replicas share one schedule", func(u *user) {
 		u.know("10:1", "m", wide)
 		var starts []time.Duration

@@ -33,8 +33,8 @@ var replicas = []promise{
 	}},
 	{"what was merged is nobody else's when Riot counts it", func(u *user) {
 		u.know("20:2", "m", wide)
-		u.merge("", limit.SavedWindow{N: 20, W: 2 * time.Second, Own: []limit.SavedCharge{{N: 5}}})
 		r := u.admit(asking("a", want("m", 1)))
+		u.merge("", limit.SavedWindow{N: 20, W: 2 * time.Second, Own: []limit.SavedCharge{{N: 5}}})
 		f := passed("", "20:2")
 		f.Counts, f.Bases = quotas("6:2"), []limit.Quota{{N: r.App.Windows[0].Base, W: 2 * time.Second}}
 		u.teach(f)
