@@ -190,16 +190,42 @@ func (a *asking) class(class, most, leave int, paced bool) (granted int) {
 		}
 		mine[i] = s.share(a.now, a.seats[i], class, a.room(s, paced)-keep)
 	}
-	for before := -1; before < granted && granted < quota; {
-		before = granted
-		for i := range mine {
-			if mine[i] > 0 && granted < quota && a.grant(i, class, paced) {
-				mine[i]--
-				granted++
+	for quota > 0 {
+		had := granted
+		for i, n := range inTurn(quota, mine) {
+			got := 0
+			for got < n && a.grant(i, class, paced) {
+				got++
 			}
+			if mine[i] -= got; got < n {
+				mine[i] = 0 // the schedule holds it back
+			}
+			quota -= got
+			granted += got
+		}
+		if granted == had {
+			break
 		}
 	}
 	return granted
+}
+
+// inTurn shares n out one by one in turn, none having more than its most.
+func inTurn(n int, most []int) []int {
+	shares := make([]int, len(most))
+	for n > 0 {
+		had := n
+		for i := range most {
+			if n > 0 && shares[i] < most[i] {
+				shares[i]++
+				n--
+			}
+		}
+		if had == n {
+			break
+		}
+	}
+	return shares
 }
 
 func (a *asking) room(s *storeScope, paced bool) int {
