@@ -19,7 +19,7 @@ local function done(s, at, due, unsent, ago)
       end
     end
   end
-  if unsent == 1 then s.soloBy = 0 end
+  if unsent == 1 and at >= s.since then s.soloBy = 0 end
 end
 local list = ask[9]
 for i = 1, #list, 5 do
@@ -85,7 +85,7 @@ local function learn(s, f)
   end
   if f[10] > 0 and f[10] >= s.level then s.level, s.levelBy = f[10], now + 300000 end
   if f[8] > 0 then
-    local till = now + f[8]
+    local till = now + f[8] + 1
     if till > s.till then s.till, s.cause = till, f[9] end
     s.solo, s.soloBy, s.since = 1, 0, now
     return true
@@ -138,11 +138,12 @@ local function seat(s, wants)
   end
   s.seats = kept
   if wants and not claims(me) then
-    local least
+    local least, most
     for _, x in ipairs(kept) do
+      most = max(most or 0, x[SERVED])
       if claims(x) and (not least or x[SERVED] < least) then least = x[SERVED] end
     end
-    if least and least > me[SERVED] then me[SERVED] = least end
+    me[SERVED] = max(me[SERVED], min(least or most, most))
   end
   return me
 end
@@ -292,39 +293,62 @@ local function grant(i, class, paced, most)
   return got
 end
 
+-- inTurn shares n out one by one in turn, none having more than its most.
+local function inTurn(n, most)
+  local shares = {}
+  for i in ipairs(most) do shares[i] = 0 end
+  while n > 0 do
+    local had = n
+    for i, k in ipairs(most) do
+      if n > 0 and shares[i] < k then shares[i], n = shares[i] + 1, n - 1 end
+    end
+    if had == n then break end
+  end
+  return shares
+end
+
 local function serveClass(class, most, leave, paced)
   if me[class] == 0 then return 0 end
   local granted = 0
   local quota = min(most, share(app, me, class, room(app, paced) - leave))
-  for k = 0, ndemands - 1 do
-    local i = (ledger[5] + k) % ndemands + 1
+  if quota <= 0 then return 0 end
+  local mine = {}
+  for i = 1, ndemands do
     local s, seat = asked[i], seats[i]
-    if quota > 0 and seat[class] > 0 then
+    mine[i] = 0
+    if seat[class] > 0 then
       local open = room(s, paced)
       if class == NORMAL and paced then open = open - wanted(s, seat, HIGH) end
-      local n = grant(i, class, paced, min(quota, share(s, seat, class, open)))
-      quota, granted = quota - n, granted + n
+      mine[i] = share(s, seat, class, open)
     end
+  end
+  while quota > 0 do
+    local had = granted
+    local shares = ndemands == 1 and {min(quota, mine[1])} or inTurn(quota, mine)
+    for i, n in ipairs(shares) do
+      local got = grant(i, class, paced, n)
+      mine[i] = mine[i] - got
+      if got < n then mine[i] = 0 end
+      quota, granted = quota - got, granted + got
+    end
+    if granted == had then break end
   end
   return granted
 end
 
 -- High goes first, but normal's twentieth.
 local FAIR = 19
-local normal = me[NORMAL] + wanted(app, me, NORMAL) > 0
+local others = wanted(app, me, NORMAL)
+local normal = me[NORMAL] + others > 0
 if not normal then ledger[4] = 0 end
-local owed = 0
-if ledger[4] >= FAIR then
-  if me[NORMAL] > 0 then
-    if serveClass(NORMAL, 1, 0, false) > 0 then ledger[4] = ledger[4] - FAIR end
-  else
-    owed = 1
-  end
+local owed = quo(ledger[4], FAIR)
+if me[NORMAL] > 0 then
+  if owed > 0 then ledger[4] = ledger[4] - FAIR * serveClass(NORMAL, owed, 0, false) end
+  owed = quo(ledger[4], FAIR)
 end
-local n = serveClass(HIGH, 1000, owed, false)
-if normal then ledger[4] = min(ledger[4] + n, FAIR) end
+local n = serveClass(HIGH, 1000, min(owed, others), false)
+if normal then ledger[4] = min(ledger[4] + n, 1000) end
 serveClass(NORMAL, 1000, wanted(app, me, HIGH), true)
-ledger[5] = ledger[5] + 1
 
 -- freed gives when a charge fits in a full window.
 local function freed(w)
@@ -402,13 +426,17 @@ for i = 1, ndemands do
   end
   waits[2 * i - 1], waits[2 * i] = wait, why
 end
-me[TILL] = now
+me[TILL], me[NORMAL], me[HIGH] = now, 0, 0
 for i = 1, ndemands do
   local till = now
   local wait = waits[2 * i - 1]
   if wait > 0 then till = now + wait + (horizon - now) + 20 end
-  seats[i][TILL] = till
+  local x = seats[i]
+  x[TILL] = till
   me[TILL] = max(me[TILL], till)
+  -- What the method holds back has no claim to the application's room.
+  if x[NORMAL] > 0 then me[NORMAL] = me[NORMAL] + min(x[NORMAL], room(asked[i], true)) end
+  if x[HIGH] > 0 then me[HIGH] = me[HIGH] + min(x[HIGH], room(asked[i], false)) end
 end
 
 local most, least = 0, 0

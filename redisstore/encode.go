@@ -62,8 +62,15 @@ func (l *list) quotas(quotas []limit.Quota) {
 
 // upMillis rounds up: what lasts lasts no shorter than it was told.
 func upMillis(d time.Duration) int64 {
-	return int64((d + time.Millisecond - 1) / time.Millisecond)
+	n := int64(d / time.Millisecond)
+	if d%time.Millisecond > 0 {
+		n++
+	}
+	return n
 }
+
+// downMillis rounds down: what happened so long ago was no earlier.
+func downMillis(d time.Duration) int64 { return -upMillis(-d) }
 
 // methods numbers names; the application is 0.
 type methods struct {
@@ -111,7 +118,7 @@ func encodeAsk(ask *limit.Ask) string {
 		rest.int(d.Stub.At)
 		rest.int(d.Stub.Due)
 		rest.bool(d.Unsent)
-		rest.int(d.Ago.Milliseconds())
+		rest.int(downMillis(d.Ago))
 	}
 	rest.close()
 	rest.open()
@@ -161,7 +168,7 @@ func encodeMerge(scopes []limit.Account) string {
 			for _, charges := range [][]limit.SavedCharge{w.Own, w.Others} {
 				rest.open()
 				for _, c := range charges {
-					rest.int(c.Age.Milliseconds())
+					rest.int(downMillis(c.Age))
 					rest.int(int64(c.N))
 				}
 				rest.close()

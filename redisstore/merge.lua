@@ -24,7 +24,7 @@ for _, a in ipairs(ask[4]) do
     end
   end
   sort(s.windows, byLength)
-  local till = now + a[2]
+  local till = now + a[2] + 1
   if a[2] > 0 and till > s.till then s.till, s.cause = till, a[3] end
 end
 save()

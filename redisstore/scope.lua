@@ -132,7 +132,7 @@ end
 
 -- Windows. width is that of a slot.
 
-local function slot(w, t) return quo(t + w.width - 1, w.width) end
+local function slot(w, t) return quo(t, w.width) + 1 end -- one that ends after t
 
 local function newWindow(n, length, born)
   local width = max(1, quo(length, 512))
@@ -270,13 +270,13 @@ for _, m in ipairs(methods) do
 end
 local stored = redis.call('HMGET', key, unpack(fields))
 
--- The ledger: version of this layout, epoch, now, credit, turn, when the key
--- expires. What another version has written is left alone until it expires.
+-- The ledger: version of this layout, epoch, now, credit, when the key expires.
+-- What another version has written is left alone until it expires.
 local VERSION = 1
 local ledger = stored[1] and decode(stored[1])
 local fresh = not ledger
 if fresh then
-  ledger = {VERSION, raw, raw, 0, 0, 0}
+  ledger = {VERSION, raw, raw, 0, 0}
 elseif ledger[1] ~= VERSION then
   return redis.error_reply('VERSION of what is stored: ' .. tostring(ledger[1]) .. ', of this relay: ' .. VERSION)
 end
@@ -319,8 +319,8 @@ local function save()
   put(app, 3, 'a', 'A')
   for i, s in ipairs(scopes) do put(s, 4 * i + 3, fields[2 * i + 2], fields[2 * i + 3]) end
   lasts = lasts + 60000
-  local renew = now + lasts > ledger[6]
-  if renew then ledger[6] = now + lasts + 10000 end
+  local renew = now + lasts > ledger[5]
+  if renew then ledger[5] = now + lasts + 10000 end
   values[2] = encode(ledger)
   redis.call('HSET', key, unpack(values))
   if renew then redis.call('PEXPIRE', key, lasts + 10000) end
