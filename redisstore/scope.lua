@@ -33,6 +33,15 @@ local function quo(a, b) return floor(a / b) end -- of what is not negative
 -- Slots: n charges in all, h the last slot that was emptied, s the text, d what
 -- has changed since, large the counts that don't fit in it.
 
+-- NONE stands for an empty d or large, until something is put into it: most
+-- stay empty, and each table costs.
+local NONE = {}
+
+local function put(x, i, v)
+  if x.d == NONE then x.d = {} end
+  x.d[i] = v
+end
+
 local function count(x, i)
   local v = x.d[i]
   if v then return v end
@@ -44,7 +53,7 @@ end
 
 local function add(x, i, n)
   if i <= x.h or n <= 0 then return end
-  x.d[i] = count(x, i) + n
+  put(x, i, count(x, i) + n)
   x.n = x.n + n
 end
 
@@ -52,19 +61,19 @@ local function take(x, i)
   if i <= x.h then return false end
   local c = count(x, i)
   if c == 0 then return false end
-  x.d[i] = c - 1
+  put(x, i, c - 1)
   x.n = x.n - 1
   return true
 end
 
 -- settle writes what has changed into the text.
 local function settle(x)
+  if x.d == NONE then return end
   local list, k = {}, 0
   for i in pairs(x.d) do
     k = k + 1
     list[k] = i
   end
-  if k == 0 then return end
   if k > 1 then sort(list) end
   local s, h, out, o, last = x.s, x.h, {}, 0, 0
   for j = 1, k do
@@ -80,15 +89,16 @@ local function settle(x)
     o = o + 1
     if v < 254 then
       out[o] = char(v + 1)
-      x.large[i] = nil
+      if x.large ~= NONE then x.large[i] = nil end
     else
       out[o] = '\255'
+      if x.large == NONE then x.large = {} end
       x.large[i] = v
     end
     last = p
   end
   out[o + 1] = sub(s, last + 1)
-  x.s, x.d = concat(out), {}
+  x.s, x.d = concat(out), NONE
 end
 
 -- pop removes the n charges that expire last, or all.
@@ -100,7 +110,7 @@ local function pop(x, n)
     if c > 0 then
       local k = min(n, c)
       n, x.n = n - k, x.n - k
-      x.d[i] = c - k
+      put(x, i, c - k)
     end
     i = i - 1
   end
@@ -127,7 +137,7 @@ local function slots(n, h, s, large, i)
     end
   end
   if n == 0 then s = '' end
-  return {n = n, h = h, s = s, d = {}, large = large}
+  return {n = n, h = h, s = s, d = NONE, large = large}
 end
 
 -- Windows. width is that of a slot.
@@ -139,7 +149,8 @@ local function newWindow(n, length, born)
   local h = quo(born, width)
   return {
     n = n, w = length, born = born, tat = 0, granted = 0, seen = 0, counted = 0, width = width,
-    own = slots(0, h, '', {}, h), others = slots(0, h, '', {}, h),
+    own = slots(0, h, '', NONE, h), others = slots(0, h, '', NONE, h),
+    cap = 0, step = 0, reserve = 0, burst = 0, left = 0,
   }
 end
 
@@ -174,7 +185,9 @@ local function findWindow(s, length)
 end
 
 local function readLarge(t, k)
-  local large, n = {}, t[k]
+  local n = t[k]
+  if n == 0 then return NONE, k + 1 end
+  local large = {}
   for i = k + 1, k + 2 * n, 2 do
     large[t[i]] = t[i + 1]
   end
@@ -193,6 +206,7 @@ local function readScope(head, text, now)
   for i = 1, t[11] do
     local w = {
       n = t[k], w = t[k + 1], born = t[k + 2], tat = t[k + 3], granted = t[k + 4], seen = t[k + 5], counted = t[k + 6],
+      width = 0, own = 0, others = 0, cap = 0, step = 0, reserve = 0, burst = 0, left = 0, -- all at once: growing costs
     }
     local width = max(1, quo(w.w, 512))
     w.width = width
