@@ -254,7 +254,7 @@ func (c *cluster) beat() bool {
 // newsOfKeys gives the keys whose health is another than the store was told.
 // l.mu is held.
 func (c *cluster) newsOfKeys(now limit.Instant) (news []limit.KeyHealth) {
-	for _, h := range c.l.keys.Load().places {
+	for _, h := range c.l.inUse() {
 		health := c.l.machine.KeyHealth(h.id)
 		if health.Suspect == c.told[h.kid] {
 			continue
@@ -274,7 +274,7 @@ func (c *cluster) adoptKeys(now limit.Instant, keys []limit.KeyHealth) {
 		if k.Suspect == c.told[k.Key] {
 			continue
 		}
-		for _, h := range c.l.keys.Load().places {
+		for _, h := range c.l.inUse() {
 			if h.kid == k.Key && c.l.machine.KeyHealth(h.id).Suspect == c.told[k.Key] {
 				c.l.machine.Suspected(now, h.id, k.Suspect)
 				c.told[k.Key] = k.Suspect
@@ -350,7 +350,7 @@ func (l *Limiter) idOf(kid string) (id int, found bool) {
 	if kid == "" {
 		return -1, true
 	}
-	for _, h := range l.keys.Load().places {
+	for _, h := range l.inUse() {
 		if h.kid == kid {
 			return h.id, true
 		}

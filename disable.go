@@ -38,7 +38,7 @@ func (l *Limiter) RecheckKey(name string) error {
 func (l *Limiter) operate(name string, do func(now limit.Instant, id int)) error {
 	l.mu.Lock()
 	defer l.unlock()
-	places := l.keys.Load().places
+	places := l.inUse()
 	for _, h := range places {
 		if h.Name == name {
 			now := l.now()

@@ -23,6 +23,8 @@ const (
 	ReasonInvalidTokenIndex Reason = "invalid_token_index" // pinned to a key that there isn't
 	ReasonInvalidMaxWait    Reason = "invalid_max_wait"    // a bound of the wait that is no duration
 	ReasonInvalidBudget     Reason = "invalid_budget"      // a budget that there isn't
+	ReasonInvalidKey        Reason = "invalid_key"         // a key of WithKey that no key can be
+	ReasonTooManyKeys       Reason = "too_many_keys"       // more keys of WithKey at a time than MaxCallKeys
 )
 
 // Sentinels for errors.Is. Each matches the *RejectedError of its reason.
@@ -33,6 +35,7 @@ var (
 	ErrNoKey        = errors.New("no available key")
 	ErrClosed       = errors.New("limiter closed")
 	ErrUnknownRoute = errors.New("unknown route")
+	ErrTooManyKeys  = errors.New("too many keys at a time")
 )
 
 // ErrUnknownKey is what the errors of DisableKey, EnableKey and RecheckKey
@@ -101,7 +104,9 @@ func (e *RejectedError) Is(target error) bool {
 		return target == ErrClosed
 	case ReasonInvalidRoute:
 		return target == ErrUnknownRoute
-	case ReasonInvalidTokenIndex, ReasonInvalidMaxWait, ReasonInvalidBudget:
+	case ReasonTooManyKeys:
+		return target == ErrTooManyKeys
+	case ReasonInvalidTokenIndex, ReasonInvalidMaxWait, ReasonInvalidBudget, ReasonInvalidKey:
 	}
 	return false
 }

@@ -97,6 +97,9 @@ func (g *grouping) ofKey(name string) int { return 1 + slices.Index(g.names, gro
 
 // of gives the group of a call.
 func (g *grouping) of(r route.Route, o *Options) int {
+	if o.own != nil && o.own.slot >= 0 {
+		return g.size() + o.own.slot
+	}
 	if len(g.names) == 0 {
 		return 0
 	}

@@ -17,9 +17,10 @@ func (l *Limiter) whyNoKey(r route.Route, o *Options) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	list := l.keys.Load()
-	g := l.grouping.of(r, o)
-	keys := list.groups[g]
+	g, keys := l.grouping.of(r, o), []*held(nil)
 	switch pin := int(o.Pin) - 1; {
+	case o.own != nil:
+		keys = []*held{o.own.held}
 	case o.choice != nil && o.choice.only != nil:
 		if list.place(o.choice.only.id) < 0 {
 			return "key " + o.choice.only.Name + " is in use no more"
@@ -29,6 +30,8 @@ func (l *Limiter) whyNoKey(r route.Route, o *Options) string {
 		return fmt.Sprintf("key %d is in use no more", pin)
 	case pin >= 0:
 		keys = list.places[pin : pin+1]
+	default:
+		keys = list.groups[g]
 	}
 	if len(keys) == 0 {
 		if g > 0 {
@@ -80,11 +83,14 @@ func ago(d time.Duration) string {
 
 // keyStates describes the keys in use. l.mu is held.
 func (l *Limiter) keyStates(now limit.Instant) []KeyState {
-	states := make([]KeyState, len(l.ids))
-	for place, h := range l.keys.Load().places {
+	keys := l.inUse()
+	states := make([]KeyState, len(keys))
+	for place, h := range keys {
 		health := l.machine.KeyHealth(h.id)
 		s := KeyState{Name: h.Name, Usable: health.Good(), State: KeyUsable, Reasons: reasons(now, health)}
-		if g := l.groups[place]; g > 0 {
+		if place >= len(l.groups) {
+			s.PerCall = true
+		} else if g := l.groups[place]; g > 0 {
 			s.Group = l.grouping.names[g-1]
 		}
 		switch {

@@ -69,6 +69,7 @@ func (l *Limiter) setKeys(now limit.Instant, keys []Key) error {
 	for id, h := range l.held {
 		known[h.Value] = id
 	}
+	delete(known, "") // keys of a process before, of which only the digests are known
 	byID := append([]*held(nil), l.held...)
 	list := &keyList{groups: make([][]*held, l.grouping.size())}
 	ids, groups := make([]int, len(keys)), make([]int, len(keys))
@@ -81,18 +82,14 @@ func (l *Limiter) setKeys(now limit.Instant, keys []Key) error {
 			}
 			if fresh {
 				if id = l.machine.AddKey(now, back); id < 0 {
-					l.machine.SetKeys(now, l.ids, l.groups)
+					l.useKeys(now)
 					return errTooManyKeys
 				}
 			} else {
 				back = append(back, id)
 			}
 			h := &held{k, id, kid(k.Value)}
-			if id < len(byID) {
-				byID[id] = h
-			} else {
-				byID = append(byID, h)
-			}
+			byID = withKeyAt(byID, id, h)
 			ids[i], groups[i] = id, l.grouping.ofKey(k.Name)
 		}
 	}
@@ -102,15 +99,29 @@ func (l *Limiter) setKeys(now limit.Instant, keys []Key) error {
 	}
 	l.held, l.ids, l.groups = byID, ids, groups
 	l.keys.Store(list)
-	l.machine.SetKeys(now, ids, groups)
+	for _, k := range keys {
+		if own := l.own.byValue[k.Value]; own != nil {
+			l.own.drop(own)
+		}
+	}
+	l.useKeys(now)
 	return nil
+}
+
+// withKeyAt sets the key of an id in a list, which grows where it must.
+func withKeyAt(byID []*held, id int, h *held) []*held {
+	for id >= len(byID) {
+		byID = append(byID, new(held))
+	}
+	byID[id] = h
+	return byID
 }
 
 // namesByID names the keys in use, by their ids; those of others are empty.
 // l.mu is held.
 func (l *Limiter) namesByID() []string {
 	names := make([]string, len(l.held))
-	for _, h := range l.keys.Load().places {
+	for _, h := range l.inUse() {
 		names[h.id] = h.Name
 	}
 	return names

@@ -34,6 +34,8 @@ type Limiter struct {
 	held    []*held  // by the machine's id; also of keys removed, until the id serves another
 	ids     []int    // of the keys in use, by place
 	groups  []int    // of the keys in use, by place
+	own     callKeys
+	ended   int // permits that were to end a second time
 	news    news
 
 	hookPanics atomic.Int64

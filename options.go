@@ -31,7 +31,8 @@ type Options struct {
 	// Report, when set, is filled in by Transport before RoundTrip returns.
 	Report *Report
 
-	choice *choice // Transport's own
+	choice *choice  // Transport's own
+	own    *callKey // of WithKey
 }
 
 // NowOrNever as Options.MaxWait admits a call at once or not at all.

@@ -12,8 +12,9 @@ import (
 
 // Permit is the leave to send one call. It ends with Observe or Release,
 // whichever comes first; anything after that does nothing, also when its place
-// serves another call by then. A Permit may be copied. The zero value does
-// nothing.
+// serves another call by then, and a second end is counted
+// (Snapshot.EndedTwice). One that never ends holds its place for ever: see
+// Limiter.OpenPermits. A Permit may be copied. The zero value does nothing.
 type Permit struct {
 	l   *Limiter
 	p   *admit.Permit
@@ -137,6 +138,7 @@ func (p Permit) observe(status int, h http.Header, tcp limit.TCP) learned {
 	p.l.mu.Lock()
 	defer p.l.unlock()
 	if !p.live() {
+		p.l.ended++
 		return learned{}
 	}
 	p.p.Gen++
@@ -166,12 +168,14 @@ func (p Permit) Release() {
 	}
 	p.l.mu.Lock()
 	defer p.l.unlock()
-	if p.live() {
-		p.p.Gen++
-		now := p.l.now()
-		p.l.machine.Release(now, p.p)
-		p.l.poll(now)
+	if !p.live() {
+		p.l.ended++
+		return
 	}
+	p.p.Gen++
+	now := p.l.now()
+	p.l.machine.Release(now, p.p)
+	p.l.poll(now)
 }
 
 // deny notes, after the permit's end, that Riot doesn't know its key, and gives

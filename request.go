@@ -40,6 +40,10 @@ func (l *Limiter) request(r route.Route, o *Options, deadline time.Time, front b
 	}
 	req.Pacing = uint8(min(o.Pacing, PacingOf(Burst)))
 	req.Group = l.grouping.of(r, o)
+	if o.own != nil {
+		rejected := l.requestOn(o.own, &req)
+		return req, rejected
+	}
 	if req.Pin >= 0 && l.groups[req.Pin] != req.Group {
 		return req, &RejectedError{
 			Reason: ReasonInvalidTokenIndex, Route: r,
@@ -55,6 +59,17 @@ func (l *Limiter) request(r route.Route, o *Options, deadline time.Time, front b
 		}
 	}
 	return req, nil
+}
+
+// requestOn puts the key that a call brought along in the machine's terms.
+func (l *Limiter) requestOn(k *callKey, req *admit.Request) *RejectedError {
+	if k.slot < 0 {
+		req.Pin = l.keys.Load().place(k.id)
+	}
+	if k.gone || k.slot < 0 && req.Pin < 0 {
+		return &RejectedError{Reason: ReasonNoKey, Detail: "key " + k.Name + " is in use no more"} // for acquireOn alone
+	}
+	return nil
 }
 
 // placesOf lists the places of a group's keys.

@@ -19,12 +19,15 @@ type Snapshot struct {
 	Queued   int           // calls waiting, all queues together
 	InFlight int           // calls admitted and not yet answered
 	Draining bool          // closed or about to be
-	Store    *StoreState   // nil without a Config.Store
+
+	EndedTwice int // calls of Permit.Observe and Release, so far, of permits that had ended: a slip in a loop, which did nothing
+
+	Store *StoreState // nil without a Config.Store
 
 	HookPanics int    // of Config.Hooks, contained
 	HookPanic  string // the latest of them, as "Change: index out of range"; empty while there was none
 
-	Keys   []KeyState   // in the order of Config.Keys
+	Keys   []KeyState   // in the order of Config.Keys, and then those of WithKey
 	Scopes []ScopeState // sorted by host, method, key; application scopes first
 	Queues []QueueState // queues that are in use, sorted by host, method, priority, budget
 }
@@ -33,6 +36,7 @@ type Snapshot struct {
 type KeyState struct {
 	Name      string
 	Group     string // empty for the default one
+	PerCall   bool   // brought along by calls, see WithKey
 	Usable    bool   // State is KeyUsable
 	State     KeyCondition
 	NextProbe time.Duration // of a suspect key: until the next call on it; 0 while one is under way
@@ -102,7 +106,7 @@ func (l *Limiter) Snapshot() Snapshot {
 	l.mu.Lock()
 	at, now := time.Now(), l.now()
 	m := l.machine.State(now)
-	keys, names := l.keyStates(now), l.namesByID()
+	keys, names, endedTwice := l.keyStates(now), l.namesByID(), l.ended
 	var store *StoreState
 	if l.cluster != nil {
 		store = l.cluster.state()
@@ -110,6 +114,7 @@ func (l *Limiter) Snapshot() Snapshot {
 	l.mu.Unlock()
 
 	s := Snapshot{
+		EndedTwice: endedTwice,
 		Store:      store,
 		HookPanics: int(l.hookPanics.Load()),
 		At:         at, Margin: m.Margin, Pacing: m.Burst, Queued: m.Queued, InFlight: m.InFlight, Draining: m.Draining,

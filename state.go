@@ -44,7 +44,8 @@ type savedState struct {
 }
 
 type savedScope struct {
-	Key string `json:"key,omitempty"` // see kid; empty for calls without a key
+	Key     string `json:"key,omitempty"`      // see kid; empty for calls without a key
+	PerCall bool   `json:"per_call,omitempty"` // brought along, see WithKey
 	admit.SavedScope
 }
 
@@ -98,12 +99,14 @@ func (l *Limiter) disabledLocked(now limit.Instant) map[int]savedDisabled {
 	return found
 }
 
+const kidLength = 16
+
 // kid names a key in files without giving it away, and stays the same when the
 // key's name or place changes.
 func kid(key string) string {
 	mac := hmac.New(sha256.New, []byte(key))
 	mac.Write([]byte("riftrelay/kid/1"))
-	return hex.EncodeToString(mac.Sum(nil))[:16]
+	return hex.EncodeToString(mac.Sum(nil))[:kidLength]
 }
 
 // SaveState writes what a successor of this Limiter needs to know so as not to
@@ -116,6 +119,10 @@ func (l *Limiter) SaveState(w io.Writer) error {
 	now := l.now()
 	m, suspects, disabled := l.machine.Save(now), l.suspectsLocked(now), l.disabledLocked(now)
 	keys := l.held // never written to: SetKeys makes another
+	perCall := make([]bool, len(keys))
+	for _, k := range l.own.byValue {
+		perCall[k.id] = true
+	}
 	l.mu.Unlock()
 
 	kids := kidsOf(keys)
@@ -126,7 +133,7 @@ func (l *Limiter) SaveState(w io.Writer) error {
 	for _, s := range m.Scopes {
 		named := savedScope{SavedScope: s}
 		if !s.Keyless {
-			named.Key = kids[s.Key]
+			named.Key, named.PerCall = kids[s.Key], perCall[s.Key]
 		}
 		v.Scopes = append(v.Scopes, named)
 	}
@@ -149,7 +156,7 @@ func (l *Limiter) SaveState(w io.Writer) error {
 func kidsOf(keys []*held) []string {
 	kids := make([]string, len(keys))
 	for i, k := range keys {
-		kids[i] = kid(k.Value)
+		kids[i] = k.kid
 	}
 	return kids
 }
@@ -215,6 +222,7 @@ func (l *Limiter) LoadState(r io.Reader) (Restored, error) {
 		gap.Unsaved = 0
 	}
 	now := l.now()
+	l.restoreCallKeys(now, v.Scopes, m.Scopes)
 	ago := func(age time.Duration) limit.Instant { return now.Add(-min(age, gapMost) - min(gap.Elapsed, gapMost)) }
 	for _, s := range v.Suspects {
 		if id, found := places[s.Key]; found && slices.Contains(l.ids, id) {

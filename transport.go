@@ -97,7 +97,10 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 
-	c := t.choose(r, path, o)
+	var c *choice
+	if keyFrom(req.Context()) == "" {
+		c = t.choose(r, path, o)
+	}
 	if c != nil {
 		with := *o
 		with.choice = c

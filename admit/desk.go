@@ -89,6 +89,19 @@ func (m *Machine) account(h *host, key int) *account {
 	return a
 }
 
+// forget drops the accounts of a key: its id will be another's.
+func (d *desk) forget(key int) {
+	for id, a := range d.accounts {
+		if id.key != key {
+			continue
+		}
+		if a.pos >= 0 {
+			d.due.remove(&a.node)
+		}
+		delete(d.accounts, id)
+	}
+}
+
 // wants has an account looked at by at.
 func (d *desk) wants(a *account, at limit.Instant) {
 	switch {

@@ -208,8 +208,9 @@ func (m *Machine) AddKey(now limit.Instant, spare []int) int {
 	return len(r.keys) - 1
 }
 
-// forget drops the scopes of a key, unless anything counts on them still.
-func (m *Machine) forget(now limit.Instant, id int) bool {
+// Idle reports whether nothing counts on a key any more, in any of its scopes,
+// and there is nothing to tell a store of it.
+func (m *Machine) Idle(now limit.Instant, id int) bool {
 	for _, h := range m.hosts {
 		if s := at(h.apps, id); s != nil && !s.Idle(now, h.margin.J()) {
 			return false
@@ -219,6 +220,21 @@ func (m *Machine) forget(now limit.Instant, id int) bool {
 		if s := at(b.set.scopes, id); s != nil && !b.keyless && !s.Idle(now, b.host.margin.J()) {
 			return false
 		}
+	}
+	if m.desk != nil {
+		for x, a := range m.desk.accounts {
+			if x.key == id && (a.asking || len(a.done)+len(a.facts)+len(a.with) > 0) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// forget drops the scopes of a key, unless anything counts on them still.
+func (m *Machine) forget(now limit.Instant, id int) bool {
+	if !m.Idle(now, id) {
+		return false
 	}
 	for _, h := range m.hosts {
 		if id < len(h.apps) {
@@ -230,6 +246,9 @@ func (m *Machine) forget(now limit.Instant, id int) bool {
 			b.set.scopes[id] = nil
 			delete(b.shunned, id)
 		}
+	}
+	if m.desk != nil {
+		m.desk.forget(id)
 	}
 	return true
 }

@@ -148,6 +148,7 @@ type Permit struct {
 	Key int    // its id; -1 for a keyless call
 	Gen uint32 // the shell's own: counts the uses of this Permit
 
+	since    limit.Instant // of its admission
 	hold     limit.Hold
 	bucket   *bucket
 	index    int  // in Machine.permits

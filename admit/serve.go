@@ -149,7 +149,7 @@ func (m *Machine) admit(now limit.Instant, l *lane, key int, policy limit.Policy
 	} else {
 		p = new(Permit)
 	}
-	p.Key, p.bucket, p.index, p.reported = key, l.bucket, len(m.permits), false
+	p.Key, p.bucket, p.index, p.reported, p.since = key, l.bucket, len(m.permits), false, now
 	m.permits = append(m.permits, p)
 	app, method := m.use(l.bucket, key)
 	p.hold.Aside = l.bucket.host.mixed > 0 || l.line.class.pacing > 0

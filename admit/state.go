@@ -105,3 +105,21 @@ func appendMethods(list []ScopeState, now limit.Instant, b *bucket) []ScopeState
 	}
 	return list
 }
+
+// Open is a permit that has not ended yet.
+type Open struct {
+	Host, Method string
+	Key          int // its id; -1 for a keyless call
+	Since        limit.Instant
+	Sent         bool
+}
+
+// Permits lists those that have not ended yet, in no particular order.
+func (m *Machine) Permits() []Open {
+	list := make([]Open, len(m.permits))
+	for i, p := range m.permits {
+		_, sent := p.hold.IsSent()
+		list[i] = Open{Host: p.bucket.host.name, Method: p.bucket.method, Key: p.Key, Since: p.since, Sent: sent}
+	}
+	return list
+}

@@ -77,11 +77,11 @@ func replyForRejected(e *riftrelay.RejectedError) reply {
 		say(http.StatusTooManyRequests, "the rate limits"+at+" leave no room within the time that the call may wait")
 	case riftrelay.ReasonTimeout:
 		say(http.StatusTooManyRequests, "the call waited as long as it may for the rate limits"+at)
-	case riftrelay.ReasonNoKey:
+	case riftrelay.ReasonNoKey, riftrelay.ReasonTooManyKeys:
 		say(http.StatusServiceUnavailable, "no API key that can be used now")
 	case riftrelay.ReasonShuttingDown:
 		say(http.StatusServiceUnavailable, "the relay is shutting down")
-	case riftrelay.ReasonInvalidTokenIndex, riftrelay.ReasonInvalidMaxWait, riftrelay.ReasonInvalidBudget:
+	case riftrelay.ReasonInvalidTokenIndex, riftrelay.ReasonInvalidMaxWait, riftrelay.ReasonInvalidBudget, riftrelay.ReasonInvalidKey:
 		say(http.StatusBadRequest, string(e.Reason))
 	case riftrelay.ReasonInvalidRoute:
 		status, message := http.StatusNotFound, "unknown route"
