@@ -21,11 +21,12 @@ type withKey struct{}
 type secret struct{ value string }
 
 // WithKey gives a context under which calls go on this Riot API key, which need
-// not be one of Config.Keys: that of a user of yours, for one. It has limits
-// and a health of its own, serves no calls but those that name it, and belongs
-// to no Group. Where it is one of Config.Keys after all, its limits are counted
-// together. Calls without a key (RSO) stay without. An empty key takes that of
-// an outer context back.
+// not be one of Config.Keys: a service that many products use may pass on the
+// key of each. It has limits and a health of its own, serves no calls but those
+// that name it, and belongs to no Group. Where it is one of Config.Keys after
+// all, its limits are counted once. Calls without a key (RSO) stay without. An
+// empty key takes that of an outer context back. R20 holds here too: Riot's
+// terms forbid using several keys to get around the limits of one.
 //
 // A Limiter knows MaxCallKeys of them at a time. The one that was used longest
 // ago makes room for a new one, once nothing counts on it any more: some
