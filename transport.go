@@ -250,7 +250,7 @@ func (t *Transport) sign(resp *http.Response, permit Permit) {
 	}
 }
 
-var sourceRiot = []string{"riot"}
+var sourceRiot = []string{SourceRiot}
 
 func closeBody(req *http.Request) {
 	if req.Body != nil {

@@ -131,10 +131,10 @@ func Learn(now Instant, a Answer, h *Hold, service *Gate, app, method *Scope, j 
 	return l
 }
 
-// kind tells the kind of a 429. mayBeApp says that one without a type may stand
-// for the application's limit: it told how long to wait, and the call has one.
-func (a *Answer) kind(mayBeApp bool) Kind {
-	switch strings.ToLower(strings.TrimSpace(a.Type)) {
+// KindOf gives the kind of a 429 by its X-Rate-Limit-Type alone (R13); Untyped
+// for an empty one.
+func KindOf(kind string) Kind {
+	switch strings.ToLower(strings.TrimSpace(kind)) {
 	case "application":
 		return Application
 	case "method":
@@ -144,12 +144,19 @@ func (a *Answer) kind(mayBeApp bool) Kind {
 	case "server":
 		return Server
 	case "":
-		if mayBeApp && !a.roomInApp() {
-			return UntypedAsOurs
-		}
 		return Untyped
 	}
 	return Other
+}
+
+// kind tells the kind of a 429. mayBeApp says that one without a type may stand
+// for the application's limit: it told how long to wait, and the call has one.
+func (a *Answer) kind(mayBeApp bool) Kind {
+	k := KindOf(a.Type)
+	if k == Untyped && mayBeApp && !a.roomInApp() {
+		return UntypedAsOurs
+	}
+	return k
 }
 
 // roomInApp reports whether the counts show that the application's limit can't

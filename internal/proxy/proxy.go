@@ -81,8 +81,8 @@ type Observer interface {
 
 // Who speaks: the values of X-RiftRelay-Source.
 const (
-	SourceRiot  = "riot"
-	SourceRelay = "relay"
+	SourceRiot  = riftrelay.SourceRiot
+	SourceRelay = riftrelay.SourceRelay
 )
 
 // StatusClientGone is what metrics and logs say of a client that left before
