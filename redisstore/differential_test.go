@@ -38,7 +38,7 @@ func TestSameAsMemory(t *testing.T) {
 
 // realWithClock gives an empty store on a real server whose scripts take the
 // time from the test: a build of them for tests alone.
-func realWithClock(t *testing.T, server *server) *Store {
+func realWithClock(t testing.TB, server *server) *Store {
 	t.Helper()
 	scripts := newScripts(func(text string) string {
 		const clock = "redis.call('TIME')"
