@@ -33,6 +33,7 @@ type attempt struct {
 
 	mu      sync.Mutex // the hooks run on net/http's goroutines
 	line    connection
+	wire    *wire // nil unless it tells when the request has left
 	body    *replay
 	traced  bool  // the base calls hooks at all
 	kept    bool  // the connection in use was there before
@@ -131,8 +132,9 @@ func (a *attempt) done(resp *http.Response, err error, lesson limit.Lesson, agai
 }
 
 // wrote is called when the request has been written, or has failed to be: part
-// of it may have arrived then.
-func (a *attempt) wrote(httptrace.WroteRequestInfo) {
+// of it may have arrived then. Where its end is still in a buffer, it counts as
+// sent when that has left; if the buffer turns out to be empty, with its answer.
+func (a *attempt) wrote(info httptrace.WroteRequestInfo) {
 	a.mu.Lock()
 	if a.refused != nil {
 		a.mu.Unlock()
@@ -140,9 +142,17 @@ func (a *attempt) wrote(httptrace.WroteRequestInfo) {
 	}
 	a.written = true
 	a.line.wrote(a.pending)
+	wire := a.wire
 	a.mu.Unlock()
+	if wire != nil && info.Err == nil {
+		wire.leaving.Store(a)
+		return
+	}
 	a.permit.Sent() // without the lock, for hooks may hear of it
 }
+
+// left is called when the end of the request is with the system.
+func (a *attempt) left() { a.permit.Sent() }
 
 // pending looks at the connection of a call that has had no answer for a while.
 func (a *attempt) pending() {
@@ -188,6 +198,7 @@ func (a *attempt) gotConn(info httptrace.GotConnInfo) {
 	defer a.mu.Unlock()
 	a.kept = info.Reused || info.WasIdle
 	a.line.got(info.Conn)
+	a.wire = wireOf(info.Conn)
 	if a.refused == nil && !a.permit.Valid() {
 		a.refused = errStopped
 		a.body.spare()

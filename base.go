@@ -33,7 +33,7 @@ var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interv
 // environment.
 func NewBase(o BaseOptions) *http.Transport {
 	t := &http.Transport{
-		DialContext:            (&net.Dialer{Timeout: 10 * time.Second, KeepAliveConfig: keepAlive}).DialContext,
+		DialContext:            dialer((&net.Dialer{Timeout: 10 * time.Second, KeepAliveConfig: keepAlive}).DialContext),
 		TLSClientConfig:        &tls.Config{RootCAs: o.RootCAs, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    10 * time.Second,
 		MaxIdleConnsPerHost:    512,
