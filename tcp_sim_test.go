@@ -252,7 +252,7 @@ func TestThinkTimeAndLostPackets(t *testing.T) {
 						f := &fakeTCP{trip: 30 * time.Millisecond, loss: loss, think: [2]time.Duration{think, 6 * think}}
 						s := withTCP(t, f, true, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: limits}}, Windows: riotsim.Sliding}, riftrelay.Config{})
 						ctx, stop := context.WithCancel(t.Context())
-						time.AfterFunc(10*time.Minute, stop)
+						time.AfterFunc(5*time.Minute, stop)
 						backlog(ctx, t, s.client, 600, byPUUID).Wait()
 						t.Logf("%d of %d calls sent again, %d own 429s, J %v", f.resent, s.edge.Report().Arrived, s.violations.Load(), s.limiter.Snapshot().Margin)
 						s.mustHold(t)
