@@ -32,7 +32,12 @@ func TestTCPInfoOfRealConnections(t *testing.T) {
 		} else {
 			server.StartTLS()
 		}
-		client := server.Client()
+		// As the relay connects: what wraps its connections must not hide them.
+		options := riftrelay.BaseOptions{DisableHTTP2: !server.EnableHTTP2}
+		if c, ok := server.Client().Transport.(*http.Transport); ok && c.TLSClientConfig != nil {
+			options.RootCAs = c.TLSClientConfig.RootCAs
+		}
+		client := &http.Client{Transport: riftrelay.NewBase(options)}
 		var conn atomic.Value
 		trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) { conn.Store(info.Conn) }}
 		for range 3 {
