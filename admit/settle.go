@@ -63,8 +63,11 @@ func (m *Machine) Pending(now limit.Instant, p *Permit, tcp limit.TCP) {
 // stopped its budgets since, nobody has disabled its key, and a store's lease, if
 // it goes on one, is good.
 func (m *Machine) Stands(now limit.Instant, p *Permit) bool {
-	if x, leased := p.hold.Leased(); leased && now >= x.By {
+	switch x, leased := p.hold.Leased(); {
+	case leased && now >= x.By:
 		return false // its charge may have expired before it arrives
+	case !leased && m.desk != nil && now >= p.hold.Taken().Add(limit.SendBy):
+		return false // of a time without the store, which others may be over by now
 	}
 	return !p.hold.Stopped(now) && (p.Key < 0 || !m.ring.keys[p.Key].disabled)
 }

@@ -85,6 +85,9 @@ func (h *Hold) pass(now Instant, g *Gate) {
 	}
 }
 
+// Taken gives when the call was admitted.
+func (h *Hold) Taken() Instant { return h.taken }
+
 // Stopped reports whether a 429 has stopped one of the call's scopes since it
 // was admitted, so that it must not be sent.
 func (h *Hold) Stopped(now Instant) bool {
