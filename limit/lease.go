@@ -181,6 +181,9 @@ func (s *Scope) GoAlone(now Instant, replicas int, j time.Duration) {
 			}
 		}
 		w.cap, w.capNext = min(share, w.pending+w.own()+max(0, most-used)/replicas), share
+		if !s.known {
+			w.cap = share // calls go one by one, until an answer tells
+		}
 		w.capAt = now.Add(w.quota.W + SendBy + j)
 	}
 }
