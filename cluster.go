@@ -62,6 +62,7 @@ type cluster struct {
 	away   error         // why; nil while it is there
 	since  time.Time     // of away
 	paused time.Duration // how long it stays so at least
+	back   time.Time     // when it was last there again
 	peers  int
 	told   map[string]bool // by kid, whether the store was told that the key is suspect
 }
@@ -176,8 +177,11 @@ func (c *cluster) lost(now limit.Instant, err error) {
 	}
 	c.away, c.since = err, time.Now()
 	var p interface{ Paused() time.Duration } // it is there, but grants nothing for so long
-	if c.paused = 0; errors.As(err, &p) {
+	switch c.paused = 0; {
+	case errors.As(err, &p):
 		c.paused = p.Paused()
+	case c.since.Sub(c.back) < probeEvery:
+		c.paused = probeEvery // it answers beats and refuses questions: not to be asked in a loop
 	}
 	if c.l.cfg.Hooks != nil {
 		c.l.news.add(ChangeEvent{Kind: ChangeStoreAway, At: c.since, Err: err})
@@ -241,7 +245,7 @@ func (c *cluster) beat() bool {
 	}
 	c.adoptKeys(now, peers.Keys)
 	if c.away != nil && time.Since(c.since) >= c.paused {
-		c.away = nil
+		c.away, c.back = nil, time.Now()
 		if l.cfg.Hooks != nil {
 			l.news.add(ChangeEvent{Kind: ChangeStoreBack, At: time.Now()})
 		}
