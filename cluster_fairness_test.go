@@ -13,7 +13,7 @@ import (
 )
 
 // soaks gives how many seeds a scenario is played with: more with -soak.
-func soaks(few int) int { return few + 10**soakHours }
+func soaks(few int) int { return few + 10*(*soakHours) }
 
 // oneLimit is an edge with one application limit, and nothing else that counts.
 func oneLimit(app string) riotsim.Config {

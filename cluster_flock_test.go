@@ -28,6 +28,8 @@ type farStore struct {
 	deaf  atomic.Bool  // its questions arrive, answers don't
 	fails atomic.Int64 // of so many calls one fails; 0 is none
 	calls atomic.Int64
+
+	refuses atomic.Bool // questions, not beats
 }
 
 var errStoreFails = errors.New("the store fails")
@@ -66,6 +68,9 @@ func (s *farStore) back(ctx context.Context) error {
 
 func (s *farStore) Admit(ctx context.Context, ask *limit.Ask) (limit.Reply, error) {
 	s.calls.Add(1)
+	if s.refuses.Load() {
+		return limit.Reply{}, errStoreFails
+	}
 	if err := s.way(ctx); err != nil {
 		return limit.Reply{}, err
 	}
@@ -78,6 +83,9 @@ func (s *farStore) Admit(ctx context.Context, ask *limit.Ask) (limit.Reply, erro
 
 func (s *farStore) Merge(ctx context.Context, b limit.Budget, scopes []limit.Account) error {
 	s.calls.Add(1)
+	if s.refuses.Load() {
+		return errStoreFails
+	}
 	if err := s.way(ctx); err != nil {
 		return err
 	}
