@@ -89,10 +89,27 @@ func (m *Machine) account(h *host, key int) *account {
 	return a
 }
 
-// forget drops the accounts of a key: its id will be another's.
-func (d *desk) forget(key int) {
+// idle reports whether all of some accounts could be forgotten: none asks
+// anything, or has anything to tell.
+func (d *desk) idle(of func(accountID) bool) bool {
+	if d == nil {
+		return true
+	}
 	for id, a := range d.accounts {
-		if id.key != key {
+		if of(id) && (a.asking || len(a.done)+len(a.facts)+len(a.with) > 0 || a.merge) {
+			return false
+		}
+	}
+	return true
+}
+
+// forget drops accounts: their key's id, or their host's place, will be another's.
+func (d *desk) forget(of func(accountID) bool) {
+	if d == nil {
+		return
+	}
+	for id, a := range d.accounts {
+		if !of(id) {
 			continue
 		}
 		if a.pos >= 0 {

@@ -221,14 +221,7 @@ func (m *Machine) Idle(now limit.Instant, id int) bool {
 			return false
 		}
 	}
-	if m.desk != nil {
-		for x, a := range m.desk.accounts {
-			if x.key == id && (a.asking || len(a.done)+len(a.facts)+len(a.with) > 0) {
-				return false
-			}
-		}
-	}
-	return true
+	return m.desk.idle(func(a accountID) bool { return a.key == id })
 }
 
 // forget drops the scopes of a key, unless anything counts on them still.
@@ -248,7 +241,7 @@ func (m *Machine) forget(now limit.Instant, id int) bool {
 		}
 	}
 	if m.desk != nil {
-		m.desk.forget(id)
+		m.desk.forget(func(a accountID) bool { return a.key == id })
 	}
 	return true
 }

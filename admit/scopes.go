@@ -77,9 +77,14 @@ func (m *Machine) sweep(now limit.Instant) bool {
 			if b.host.buckets == 1 && !m.idle(now, b.host, b.host.apps) {
 				continue // the application's charges outlive its methods'
 			}
+			itsHost := func(a accountID) bool { return a.host == b.host }
+			if b.host.buckets == 1 && !m.desk.idle(itsHost) {
+				continue
+			}
 			delete(m.buckets, id)
 			if b.host.buckets--; b.host.buckets == 0 {
 				delete(m.hosts, b.host.name)
+				m.desk.forget(itsHost)
 			}
 		}
 	}

@@ -82,14 +82,17 @@ func (s *Scope) Nth(now, from Instant, k, ofBudget int, p Policy) Instant {
 	return at
 }
 
-// Idle reports whether the scope could be forgotten: no call under way, no
-// unexpired charge, no stop, no breaker tripped.
+// Idle reports whether the scope could be forgotten: no call under way, no lease
+// of a store's, no unexpired charge, no stop, no breaker tripped.
 func (s *Scope) Idle(now Instant, j time.Duration) bool {
 	if level, _ := s.breaker.eased(now); level > 0 {
 		return false
 	}
 	if s.inFlight > 0 || s.until > now {
 		return false
+	}
+	if s.leasing != nil && s.Outstanding(0)+s.Outstanding(1) > 0 {
+		return false // they are to be given back
 	}
 	for _, w := range s.windows {
 		w.expire(now, j)
