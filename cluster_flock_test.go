@@ -129,6 +129,7 @@ type stalled struct {
 	base  http.RoundTripper
 	until atomic.Pointer[time.Time]
 	extra time.Duration // of a round trip
+	own   atomic.Int64  // 429s of its own making; the edge counts other consumers' too
 }
 
 func (s *stalled) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -136,7 +137,11 @@ func (s *stalled) RoundTrip(req *http.Request) (*http.Response, error) {
 		time.Sleep(time.Until(*t))
 	}
 	if s.extra == 0 {
-		return s.base.RoundTrip(req)
+		resp, err := s.base.RoundTrip(req)
+		if err == nil && resp.StatusCode == http.StatusTooManyRequests {
+			s.own.Add(1)
+		}
+		return resp, err
 	}
 	trace := httptrace.ContextClientTrace(req.Context())
 	trace.GotConn(httptrace.GotConnInfo{})
