@@ -41,13 +41,18 @@ func scenario(t *testing.T, name string, seeds int, lib riftrelay.Config, distur
 func recovered(from time.Duration) func(t *testing.T, f *flock, began time.Time) {
 	return func(t *testing.T, f *flock, began time.Time) {
 		f.mustHold(t)
-		span := 58*time.Second - from
-		full := 50 * span.Seconds()
-		n := float64(f.between(began, from, 58*time.Second))
-		t.Logf("%.3f of the full rate", n/full)
-		if n < 0.95*full-float64(f.lib.Pacing)*100 { // a window's calls come at once then
-			t.Errorf("%v calls from %v on, want %v", n, from, full)
-		}
+		f.mustBeFull(t, began, from)
+	}
+}
+
+func (f *flock) mustBeFull(t *testing.T, began time.Time, from time.Duration) {
+	t.Helper()
+	span := 58*time.Second - from
+	full := 50 * span.Seconds()
+	n := float64(f.between(began, from, 58*time.Second))
+	t.Logf("%.3f of the full rate", n/full)
+	if n < 0.95*full-float64(f.lib.Pacing)*100 { // a window's calls come at once then
+		t.Errorf("%v calls from %v on, want %v", n, from, full)
 	}
 }
 
@@ -81,6 +86,8 @@ func TestStoreBecomesSlow(t *testing.T) {
 	}, recovered(42*time.Second))
 }
 
+// Whom an answer fails goes on alone at once, beside others that have the store:
+// over the limit by its share at most. Measured: 102 of 100.
 func TestStoreFailsNowAndThen(t *testing.T) {
 	scenario(t, "fails", 3, patient, func(_ *testing.T, f *flock, _ int) {
 		for _, r := range f.replicas {
@@ -90,7 +97,10 @@ func TestStoreFailsNowAndThen(t *testing.T) {
 		for _, r := range f.replicas {
 			r.store.fails.Store(0)
 		}
-	}, recovered(43*time.Second))
+	}, func(t *testing.T, f *flock, began time.Time) {
+		mustKeepToAShare(t, f, 3)
+		f.mustBeFull(t, began, 43*time.Second)
+	})
 }
 
 // Questions arrive, answers are lost: what was granted is charged, and ends.
