@@ -2,10 +2,12 @@ package redisstore
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -25,7 +27,7 @@ type Address struct {
 	password string
 
 	sentinelUser, sentinelPassword string
-	skipVerify                     bool
+	caFile                         string // authorities to trust; "" = the system's
 }
 
 type kind int
@@ -49,8 +51,8 @@ const allowedURLs = "redis://, rediss:// (TLS), unix://, redis+sentinel://, redi
 //
 // User, password, ports and database may be left out, and the password may
 // stand alone, as in redis://:password@host. The names of the last two with
-// rediss mean TLS. skip_verify=true accepts any certificate. Errors contain no
-// password.
+// rediss mean TLS; ca_file=/path names a PEM file of the authorities to trust in
+// place of the system's. Errors contain no password.
 func ParseURL(text string) (Address, error) {
 	var a Address
 	scheme, rest, ok := strings.Cut(text, "://")
@@ -149,8 +151,8 @@ func (a *Address) readQuery(text string) error {
 	for name := range values {
 		v := values.Get(name)
 		switch {
-		case name == "skip_verify" && (v == "true" || v == "false"):
-			a.skipVerify = v == "true"
+		case name == "ca_file" && a.tls && v != "":
+			a.caFile = v
 		case name == "db" && a.kind == socket:
 			if err := a.readDB(v); err != nil {
 				return err
@@ -160,7 +162,7 @@ func (a *Address) readQuery(text string) error {
 		case name == "sentinel_password" && a.kind == sentinel:
 			a.sentinelPassword = v
 		default:
-			return fmt.Errorf("redisstore: the URL's parameter %q; allowed: skip_verify=true, db with unix://, sentinel_user and sentinel_password with Sentinel", name)
+			return fmt.Errorf("redisstore: the URL's parameter %q; allowed: ca_file with TLS, db with unix://, sentinel_user and sentinel_password with Sentinel", name)
 		}
 	}
 	return nil
@@ -202,9 +204,25 @@ func (a Address) secrets() []string {
 	return list
 }
 
+// authorities gives those of caFile; nil for the system's.
+func (a Address) authorities() (*x509.CertPool, error) {
+	if a.caFile == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(a.caFile)
+	if err != nil {
+		return nil, fmt.Errorf("redisstore: the URL's ca_file: %w; allowed: a readable PEM file of certificates", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("redisstore: the URL's ca_file %s has no certificate; allowed: a PEM file of certificates", a.caFile)
+	}
+	return pool, nil
+}
+
 // client makes a client that waits for timeout at most at each step, and
-// never sends a command twice.
-func (a Address) client(timeout time.Duration) redis.UniversalClient {
+// never sends a command twice. trusted is of authorities.
+func (a Address) client(timeout time.Duration, trusted *x509.CertPool) redis.UniversalClient {
 	o := redis.UniversalOptions{
 		Addrs: a.hosts, DB: a.db, Username: a.user, Password: a.password,
 		MasterName: a.master, SentinelUsername: a.sentinelUser, SentinelPassword: a.sentinelPassword,
@@ -217,7 +235,7 @@ func (a Address) client(timeout time.Duration) redis.UniversalClient {
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
 	if a.tls {
-		o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: a.skipVerify}
+		o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: trusted}
 	}
 	switch a.kind {
 	case cluster:

@@ -21,7 +21,7 @@ func TestParseURL(t *testing.T) {
 		{"unix:///run/redis.sock?db=3", "unix:///run/redis.sock?db=3"},
 		{"redis+sentinel://:s%40cret@a,b:1/main/4?sentinel_password=s%40cret", "redis+sentinel://:***@a:26379,b:1/main/4"},
 		{"rediss+sentinel://a/main", "rediss+sentinel://a:26379/main"},
-		{"redis+cluster://u:s%40cret@a,b:1?skip_verify=true", "redis+cluster://u:***@a:6379,b:1"},
+		{"rediss+cluster://u:s%40cret@a,b:1?ca_file=/ca.pem", "rediss+cluster://u:***@a:6379,b:1"},
 		{"rediss+cluster://a/", "rediss+cluster://a:6379"},
 	} {
 		a, err := ParseURL(c.url)
@@ -50,7 +50,9 @@ func TestParseURLRefuses(t *testing.T) {
 		"unix://:s3cret@h/x":            "path of a socket",
 		"redis://:s3cret@h?x=s3cret":    `parameter "x"`,
 		"redis://:s3cret@h?%zz=s3cret":  "parameters can't be read",
-		"redis://h?skip_verify=s3cret":  `parameter "skip_verify"`,
+		"redis://h?ca_file=s3cret":      `parameter "ca_file"`,
+		"rediss://h?ca_file=/missing":   "ca_file",
+		"rediss://h?ca_file=doc.go":     "has no certificate",
 		"redis://h?sentinel_password=a": `parameter "sentinel_password"`,
 	} {
 		_, err := New(t.Context(), Options{URL: url})
@@ -68,7 +70,7 @@ func TestClientsWaitBriefly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := a.client(d)
+		c := a.client(d, nil)
 		defer c.Close()
 		var got, tls string
 		switch c := c.(type) {

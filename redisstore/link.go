@@ -38,7 +38,11 @@ func newLink(o Options) (link, error) {
 	if err != nil {
 		return link{}, err
 	}
-	dial := func() redis.UniversalClient { return a.client(o.Timeout) }
+	trusted, err := a.authorities()
+	if err != nil {
+		return link{}, err
+	}
+	dial := func() redis.UniversalClient { return a.client(o.Timeout, trusted) }
 	return link{
 		name: a.String(), secrets: a.secrets(), dial: dial,
 		state: &linkState{client: dial(), renewed: make(chan struct{})},
