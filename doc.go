@@ -22,15 +22,17 @@
 // A 429 goes back to stage 2. The relay (cmd/riftrelay) is an HTTP server
 // around the same Transport.
 //
-// How one call is admitted is said in its context, by WithOptions: a priority,
-// a key it must use, the longest wait. What can't be admitted is a
-// *RejectedError, which says why and when to come back, and for which nothing
-// was sent.
+// How one call is admitted is said in its context: by WithOptions a priority, a
+// budget, a key it must use, the longest wait; by WithKey a key of its own. What
+// can't be admitted is a *RejectedError, which says why and when to come back,
+// and for which nothing was sent. GetJSON is for who wants an answer's data
+// only.
 //
 // Programs with a loop of their own use Limiter.Acquire and the Permit it
-// gives. Limiter.Snapshot shows every limit, what is used of it and what
-// waits; Config.Hooks hear of what changes, for logs (LogHooks), metrics and
-// traces (package otelriftrelay).
+// gives. Limiter.Snapshot shows every limit, what is used of it and what waits;
+// Config.Hooks are told as it happens.
+//
+// There is an example for each of these, and for each error.
 //
 // Package riotsim is a simulated Riot edge for tests.
 package riftrelay

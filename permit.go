@@ -56,8 +56,8 @@ func (p Permit) Authorize(h http.Header) {
 // Valid reports whether the call may still be sent: it is admitted, not yet
 // ended, no 429 has stopped its application, method or service since, and
 // nobody has disabled its key. Ask when all that may take time is done,
-// connecting above all, and only the writing is left. When it is false, Release, which costs nothing, and Acquire
-// again; Transport does so by itself.
+// connecting above all, and only the writing is left. When it is false, Release,
+// which costs nothing, and Acquire again; Transport does so by itself.
 //
 //	for {
 //		permit, err := limiter.Acquire(ctx, r, riftrelay.Options{})
