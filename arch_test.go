@@ -32,6 +32,7 @@ var layers = []layer{
 	{"internal/admin", []string{".", "route", "limit"}, nil},
 	{"internal/metrics", []string{".", "route", "limit"}, []string{"github.com/prometheus/client_golang"}},
 	{"internal/proxy", []string{".", "route", "limit"}, nil},
+	{"internal/trust", nil, []string{"github.com/google/renameio"}},
 
 	// OpenTelemetry stays with those who import this package.
 	{"otelriftrelay", []string{".", "route"}, []string{"go.opentelemetry.io/otel"}},

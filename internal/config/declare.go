@@ -2,6 +2,7 @@ package config
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"riftrelay"
@@ -12,6 +13,7 @@ import (
 const (
 	groupKeys     = "Keys"
 	groupListen   = "Listen"
+	groupClients  = "Clients"
 	groupLimits   = "Limits and queue"
 	groupRoutes   = "Routes"
 	groupUpstream = "Upstream"
@@ -53,6 +55,7 @@ type draft struct {
 // declare is the list of all settings; what it reads goes into in and d.
 func declare(in *Invocation, d *draft) []setting {
 	s := in.Settings
+	s.TunnelHosts = staticHosts
 	return []setting{
 		{
 			name: "RIOT_TOKEN", aliases: []string{"RIOT_API_KEY", "API_KEY"}, group: groupKeys, secret: true,
@@ -94,6 +97,26 @@ func declare(in *Invocation, d *draft) []setting {
 			more: "Calls that change something (`POST /api/v1/…`: reload, disable a key) need `Authorization: Bearer <token>`. Without a token they are served " +
 				"on a loopback `ADMIN_ADDR` only. Reading needs none.",
 			value: adminToken(&d.adminToken),
+		},
+
+		{
+			name: "TRUST_DIR", group: groupClients, help: "directory of a local authority; turns on CONNECT",
+			more: "For clients that only speak `https://` to Riot's own names: with `HTTPS_PROXY` set to the relay they are served over CONNECT, and over TLS on " +
+				"the relay's port. The authority is made at the first start and can sign for names under `api.riotgames.com` only; `riftrelay trust` shows what " +
+				"each runtime needs to trust it. Empty: neither CONNECT nor TLS. See [clients](clients.md).",
+			value: text(&s.TrustDir, "a directory that can be written"),
+		},
+		{
+			name: "TUNNEL_HOSTS", group: groupClients, help: "CONNECT to others: a,b, +a,b or off [static data]",
+			more: "Hosts to which CONNECT passes bytes on unseen, port 443 only, when `TRUST_DIR` is set: `a,b` replaces the list, `+a,b` extends it, `off` empties it. " +
+				"Names that lead to private addresses are refused. Empty: Riot's static data, `" + strings.Join(staticHosts, "`, `") + "`.",
+			value: tunnelHosts(&s.TunnelHosts),
+		},
+		{
+			name: "RATE_HEADERS", group: groupClients, def: "pass", help: "pass or strip Riot's X-*-Rate-Limit headers",
+			more: "`strip` keeps the limits and counts from clients that would pace themselves by them a second time. `Retry-After` and " +
+				"`X-Rate-Limit-Type` always pass.",
+			value: stripOrPass(&s.StripRateHeaders),
 		},
 
 		{

@@ -21,12 +21,13 @@ type command struct {
 // commands lists them; what their settings read goes into in and d.
 func commands(in *Invocation, d *draft) []command {
 	all := declare(in, d)
-	var addresses []setting
-	for _, s := range all {
-		switch s.name {
-		case "LISTEN_ADDR", "PORT", "CONFIG_FILE":
-			addresses = append(addresses, s)
+	only := func(names ...string) (some []setting) {
+		for _, s := range all {
+			if slices.Contains(names, s.name) {
+				some = append(some, s)
+			}
 		}
+		return some
 	}
 	return []command{
 		{name: Serve, help: "relay calls to Riot; the default", settings: all, readsEnvironment: true, strict: true},
@@ -34,7 +35,8 @@ func commands(in *Invocation, d *draft) []command {
 		{name: Sim, help: "serve a simulated Riot for your own tests", settings: simOptions(&in.Sim)},
 		{name: Validate, help: "check the settings, and show those in force", settings: all, readsEnvironment: true, strict: true},
 		{name: Status, help: "show what a running relay is doing, and why calls wait", settings: statusOptions(&in.Status)},
-		{name: Healthcheck, help: "ask a running relay for its health: exit status 0 or 1", settings: addresses, readsEnvironment: true},
+		{name: Healthcheck, help: "ask a running relay for its health: exit status 0 or 1", settings: only("LISTEN_ADDR", "PORT", "CONFIG_FILE"), readsEnvironment: true},
+		{name: Trust, help: "make the local authority, and show how to trust it", settings: only("LISTEN_ADDR", "PORT", "TRUST_DIR", "CONFIG_FILE"), readsEnvironment: true},
 	}
 }
 

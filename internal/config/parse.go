@@ -19,6 +19,7 @@ const (
 	Healthcheck Command = "healthcheck"
 	Validate    Command = "validate"
 	Status      Command = "status"
+	Trust       Command = "trust"
 	Help        Command = "help"
 	Version     Command = "version"
 )
@@ -26,7 +27,7 @@ const (
 // Invocation is a command line, understood.
 type Invocation struct {
 	Command  Command
-	Settings *Settings     // of Serve and Validate; of Healthcheck only the addresses; all else has its default
+	Settings *Settings     // of Serve and Validate; of Healthcheck and Trust only what these need; all else has its default
 	Demo     DemoOptions   // of Demo
 	Sim      SimOptions    // of Sim
 	Status   StatusOptions // of Status

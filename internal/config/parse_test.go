@@ -124,6 +124,7 @@ func TestDefaults(t *testing.T) {
 	want := Settings{
 		Listen:           ":8985",
 		Admin:            "127.0.0.1:8986",
+		TunnelHosts:      []string{"ddragon.leagueoflegends.com", "static.developer.riotgames.com", "dd.b.pvp.net"},
 		QueueCapacity:    2048,
 		QueueTotal:       100_000,
 		AdmissionTimeout: 5 * time.Minute,

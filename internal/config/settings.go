@@ -19,6 +19,10 @@ type Settings struct {
 	Listen string // the relay's address as net.Listen takes it, ":8985"
 	Admin  string // the admin listener's; "" = none
 
+	TrustDir         string   // of the local authority; "" = neither CONNECT nor TLS
+	TunnelHosts      []string // where CONNECT leads besides the API, in lower case
+	StripRateHeaders bool     // RATE_HEADERS=strip
+
 	KeyFile string            // RIOT_TOKEN_FILE, to be watched; "" = none
 	Groups  []riftrelay.Group // of KEY_ROUTES
 	Aliases []riftrelay.Alias // of SCOPE_ALIASES
@@ -131,7 +135,10 @@ func noneIsNegative[T int | time.Duration](v T) T {
 }
 
 // HealthURL is where Healthcheck asks: /healthz on the relay's own listener, over loopback if it listens everywhere.
-func (s Settings) HealthURL() string {
+func (s Settings) HealthURL() string { return s.LocalURL() + "/healthz" }
+
+// LocalURL is the relay as a client on this machine calls it, as in "http://127.0.0.1:8985".
+func (s Settings) LocalURL() string {
 	host, port, _ := net.SplitHostPort(s.Listen)
 	switch host {
 	case "", "0.0.0.0":
@@ -139,7 +146,7 @@ func (s Settings) HealthURL() string {
 	case "::":
 		host = "::1"
 	}
-	return "http://" + net.JoinHostPort(host, port) + "/healthz"
+	return "http://" + net.JoinHostPort(host, port)
 }
 
 // Describe lists the settings in force, a line each, for a terminal.

@@ -32,6 +32,14 @@ func TestValues(t *testing.T) {
 			[]string{"ftp://a", "api.riotgames.com", "https://", "https://:80", "http://a/b", "http://a?b", "http://a#b", "http://u@a", "http://a:b", "http://a:99999", "http://a:", "http://{region}.a", "http:a"}},
 		{"OTEL_EXPORTER_OTLP_ENDPOINT", map[string]string{"http://127.0.0.1:4318/": "http://127.0.0.1:4318", "https://otel.example.org/tenant": "https://otel.example.org/tenant"},
 			[]string{"127.0.0.1:4318", "grpc://a:4317", "http://a?b", "http://u:p@a", "http://a#b", "http://"}},
+		{"RATE_HEADERS", map[string]string{"pass": "false", "Strip": "true"}, []string{"drop", "true"}},
+		{"TUNNEL_HOSTS", map[string]string{
+			"off": "[]", "b.example.org, A.example.org": "[a.example.org b.example.org]",
+			"+raw.communitydragon.org": "[dd.b.pvp.net ddragon.leagueoflegends.com raw.communitydragon.org static.developer.riotgames.com]",
+		}, []string{
+			"localhost", "127.0.0.1", "::1", "a.example.org:443", "*.example.org", "a..b", ".org", "a.example.org.", "u@a.example.org", "a。org", "0x7f.1",
+			"euw1.api.riotgames.com", "api.riotgames.com", "+", "a.org,,b.org", "-a.org", "https://a.org",
+		}},
 		{"UPSTREAM_PROXY", map[string]string{"http://proxy:3128": "http://proxy:3128", "socks5://u:p@[::1]:1": "socks5://u:p@[::1]:1"}, []string{"proxy:3128", "ftp://a", "http://a/b", "3128"}},
 	}
 	for _, tt := range tests {
@@ -42,6 +50,7 @@ func TestValues(t *testing.T) {
 				"PORT": s.Listen, "LISTEN_ADDR": s.Listen, "ADMIN_ADDR": s.Admin, "PACING": s.Pacing, "ADMISSION_TIMEOUT": s.AdmissionTimeout,
 				"ADDITIONAL_WINDOW_SIZE": s.Margin, "ENABLE_PPROF": s.EnablePprof, "QUEUE_CAPACITY": s.QueueCapacity, "DEFAULT_APP_RATE_LIMIT": s.DefaultAppLimit,
 				"UNKNOWN_HOSTS": s.ForwardUnknownHosts, "LOG_LEVEL": s.LogLevel, "UPSTREAM_URL": s.UpstreamURL, "UPSTREAM_PROXY": s.UpstreamProxy, "OTEL_EXPORTER_OTLP_ENDPOINT": s.TraceEndpoint,
+				"RATE_HEADERS": s.StripRateHeaders, "TUNNEL_HOSTS": s.TunnelHosts,
 			}[tt.setting]
 			if fmt.Sprint(got) != want {
 				t.Errorf("%s=%s: %v, want %s", tt.setting, text, got, want)

@@ -25,6 +25,9 @@ type crowd struct {
 	connections sync.WaitGroup // those that are open
 }
 
+// readHeaderTimeout is how long a request's head may take, and a handshake.
+const readHeaderTimeout = 10 * time.Second
+
 func newServer(setting, address string, h http.Handler, log *slog.Logger) *server {
 	c := &crowd{}
 	return &server{setting: setting, address: address, crowd: c, http: &http.Server{
@@ -45,7 +48,7 @@ func newServer(setting, address string, h http.Handler, log *slog.Logger) *serve
 		// No bound on reading or writing a body as a whole: calls wait in
 		// queues, and bodies stream. Each piece has one: patience, and that of
 		// the proxy.
-		ReadHeaderTimeout: 10 * time.Second,
+		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    32 << 10,
 		ErrorLog:          serverLog(log, setting),
@@ -133,6 +136,7 @@ func (r *relay) serve(ctx context.Context, signals <-chan os.Signal) error {
 		return r.stop(signals)
 	})
 	err := g.Wait()
+	r.tunnels.Close()
 	if left := r.rest(); left > 0 {
 		r.log.Warn("connections outlived the stop", "count", left)
 	}
@@ -232,6 +236,9 @@ func (r *relay) announce() {
 		"upstream", r.settings.UpstreamURL, "version", config.BuildVersion())
 	if beyondLoopback(r.front.listener) {
 		r.log.Warn("whoever reaches the relay's port can use the keys: keep it on a trusted network", "listen", r.front.listener.Addr().String())
+	}
+	if r.settings.TrustDir != "" {
+		r.log.Info("CONNECT and TLS are served; riftrelay trust shows how clients trust them", "trust_dir", r.settings.TrustDir, "tunnels", strings.Join(r.settings.TunnelHosts, ","))
 	}
 	if r.admin != nil && beyondLoopback(r.admin.listener) {
 		r.log.Warn("whoever reaches the admin port can read metrics and profiles", "listen", admin)

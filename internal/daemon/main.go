@@ -8,6 +8,7 @@
 //   - health.go, condition.go, admin.go, log.go: what operators see and do.
 //   - tracing.go: what a collector of traces gets.
 //   - state.go: what outlives the process, and riftrelay status.
+//   - door.go: TLS and CONNECT at the relay's port; trust.go: riftrelay trust.
 //   - sim.go: the simulated edge on a port of its own.
 //   - demo.go, load.go, tally.go: the relay in front of a simulated edge, a load
 //     for it, and what became of it; view.go, screen.go draw that.
@@ -87,6 +88,8 @@ func (p Process) run(ctx context.Context, in *config.Invocation) error {
 		return healthcheck(ctx, in.Settings.HealthURL(), p.Stdout)
 	case config.Status:
 		return p.status(ctx, in.Status)
+	case config.Trust:
+		return p.trust(in.Settings)
 	case config.Validate:
 		for _, w := range in.Warnings {
 			say(p.Stderr, "riftrelay: %s\n", w)

@@ -20,7 +20,11 @@ func places(descriptors int) int { return max(8, (descriptors-32)/2) }
 
 // serve serves what comes on l, until the server is closed.
 func (s *server) serve(l net.Listener) error {
-	return s.http.Serve(&room{Listener: l, http: s.http, taken: make(chan struct{}, places(openFiles())), closed: make(chan struct{})})
+	l = &room{Listener: l, http: s.http, taken: make(chan struct{}, places(openFiles())), closed: make(chan struct{})}
+	if s.door != nil {
+		l = s.door.guard(l)
+	}
+	return s.http.Serve(l)
 }
 
 // room is a listener with so many places. While all are taken, connections end
@@ -74,6 +78,9 @@ func (g *guest) Write(p []byte) (int, error) {
 	}
 	return g.Conn.Write(p)
 }
+
+// CloseWrite ends one direction, for tunnels.
+func (g *guest) CloseWrite() error { return closeWrite(g.Conn) }
 
 // Close gives the place back.
 func (g *guest) Close() error {

@@ -30,6 +30,7 @@ type relay struct {
 	keys     atomic.Pointer[[]riftrelay.Key] // in use, for RIOT_TOKEN_FILE and SIGHUP change them
 	reloads  sync.Mutex                      // one at a time
 	hangup   <-chan os.Signal                // each asks to read the keys again; nil = none comes
+	tunnels  *proxy.Tunnels                  // nil = none
 	front    *server
 	admin    *server // nil = none
 }
@@ -39,6 +40,7 @@ type server struct {
 	setting string // that names its address
 	address string
 	http    *http.Server
+	door    *door // nil = TLS isn't spoken
 	*crowd
 	listener net.Listener // nil until it listens
 }
@@ -89,9 +91,15 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks) (*rela
 	r := &relay{settings: s, log: log, limiter: limiter, store: store, base: base, health: health, keeper: keeper, meters: meters, tracing: tracing}
 	keys := s.Keys()
 	r.keys.Store(&keys)
+	connect, door, err := connecting(s)
+	if err != nil {
+		tracing.close()
+		return nil, err
+	}
 	handler, err := proxy.New(proxy.Options{
 		Transport: pipeline, Table: s.Table, Keys: func() int { return len(*r.keys.Load()) },
 		Version: version, AdminAddr: s.Admin, Local: local, Observer: meters, Trace: tracing.enters(), Logger: log,
+		StripRateHeaders: s.StripRateHeaders, Connect: connect,
 	})
 	if err != nil {
 		tracing.close()
@@ -101,6 +109,10 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks) (*rela
 	}
 
 	r.front = newServer("LISTEN_ADDR and PORT", s.Listen, handler, log)
+	if door != nil {
+		door.serves = handler.Serves
+		r.front.door, r.tunnels = door, connect.Tunnels
+	}
 	if s.Admin != "" {
 		var scrape http.Handler
 		if s.EnableMetrics {

@@ -14,38 +14,6 @@ import (
 
 const domain = ".api.riotgames.com"
 
-// target is where a request goes, in the client's own bytes.
-type target struct {
-	host     string // "euw1"
-	path     string // "/lol/…", escaped
-	query    string // raw, without api_key
-	emptyTag bool   // the target ends in a lone '?'
-}
-
-// target reads the raw request target. An error that noCall knows is that of a
-// request which isn't a call to Riot.
-func (h *Handler) target(r *http.Request) (target, error) {
-	switch r.Method {
-	case http.MethodConnect, http.MethodTrace:
-		return target{}, invalidRoute(http.StatusMethodNotAllowed,
-			"method "+r.Method+" is not relayed; allowed: "+allowedVerbs)
-	}
-	if r.RequestURI == "" || r.RequestURI[0] != '/' {
-		return target{}, invalidRoute(http.StatusBadRequest,
-			"the request target is not a path; allowed: a path like /euw1/lol/status/v4/platform-data")
-	}
-	if p := upgrade(r.Header); p != "" {
-		return target{}, invalidRoute(http.StatusBadRequest, "upgrade to "+show(p)+" is not relayed; allowed: plain HTTP requests")
-	}
-	path, raw, asked := strings.Cut(r.RequestURI, "?")
-	host, rest, err := h.table.Split(path)
-	if err != nil {
-		return target{}, &riftrelay.RejectedError{Reason: riftrelay.ReasonInvalidRoute, Err: err}
-	}
-	query := dropAPIKey(raw)
-	return target{host, rest, query, asked && raw == ""}, nil
-}
-
 const allowedVerbs = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 
 func invalidRoute(status int, detail string) error {
@@ -58,11 +26,17 @@ func invalidRoute(status int, detail string) error {
 // noCall reports whether an error of target says that there is no path for
 // Riot: "/", "/favicon.ico", "/euw1/".
 func noCall(err error) bool {
-	if err == nil {
-		return false
-	}
+	bad := problem(err)
+	return bad != nil && bad.Problem == route.NoPath
+}
+
+// problem finds what the table had against a request; nil if nothing.
+func problem(err error) *route.Error {
 	var bad *route.Error
-	return errors.As(err, &bad) && bad.Problem == route.NoPath
+	if err == nil || !errors.As(err, &bad) {
+		return nil
+	}
+	return bad
 }
 
 // upgrade names the protocol that a client wants to change to, or is empty.

@@ -2,9 +2,11 @@
 // client's request into one for riftrelay.Transport, which does the rest, and
 // the Transport's answer or error into what the client gets.
 //
-//   - inbound.go: which host and path, which headers go up, what the control
-//     headers ask for. The raw request target is the truth, never r.URL.Path:
-//     an escaped path reaches Riot byte for byte (R23).
+//   - place.go: which host and path, in whichever way the client says it. The
+//     raw request target is the truth, never r.URL.Path: an escaped path reaches
+//     Riot byte for byte (R23).
+//   - connect.go, tunnel.go: CONNECT, to Riot's API and to its static data.
+//   - inbound.go: which headers go up, what the control headers ask for.
 //   - stream.go: the answer's way down.
 //   - respond.go: error → status, headers and body; nowhere else.
 //   - page.go: what isn't a call at all ("/", /healthz, /favicon.ico).
@@ -45,6 +47,13 @@ type Options struct {
 	// AdminAddr and Docs are shown on the page: the admin listener's address
 	// and a link to the documentation. Empty leaves them out.
 	AdminAddr, Docs string
+
+	// StripRateHeaders keeps Riot's X-App-Rate-Limit, X-Method-Rate-Limit and
+	// their counts from clients, which then don't pace themselves a second time.
+	StripRateHeaders bool
+
+	// Connect serves CONNECT. Nil means that it is refused.
+	Connect *Connect
 
 	// Local are the handlers of paths of one segment ("/healthz") that the
 	// relay answers itself. They are no calls: neither Observer nor Logger
@@ -97,12 +106,17 @@ type Handler struct {
 	table     *route.Table
 	keys      func() int
 	names     map[string]string // listed host → its name at Riot
+	roots     map[string]bool   // first segments of Riot's paths
 	userAgent []string
 	page      page
 	local     map[string]http.Handler
-	observer  Observer
-	trace     func(*http.Request) (context.Context, func(route.Route, int, string))
-	log       *slog.Logger
+
+	stripRates bool
+	connect    *Connect
+
+	observer Observer
+	trace    func(*http.Request) (context.Context, func(route.Route, int, string))
+	log      *slog.Logger
 }
 
 // New checks o and makes a Handler.
@@ -130,12 +144,17 @@ func New(o Options) (*Handler, error) {
 		table:     o.Table,
 		keys:      o.Keys,
 		names:     make(map[string]string),
+		roots:     roots(o.Table),
 		userAgent: []string{"riftrelay/" + o.Version},
 		page:      newPage(o),
 		local:     o.Local,
-		observer:  o.Observer,
-		trace:     o.Trace,
-		log:       o.Logger,
+
+		stripRates: o.StripRateHeaders,
+		connect:    o.Connect,
+
+		observer: o.Observer,
+		trace:    o.Trace,
+		log:      o.Logger,
 	}
 	for _, host := range o.Table.Hosts() {
 		h.names[host] = host + domain
@@ -146,6 +165,10 @@ func New(o Options) (*Handler, error) {
 // ServeHTTP serves one request: a call to Riot, or one of the few things that
 // aren't.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if h.connect != nil && r.Method == http.MethodConnect {
+		h.serveConnect(w, r)
+		return
+	}
 	to, err := h.target(r)
 	if noCall(err) {
 		h.serveLocal(w, r, err)

@@ -2,15 +2,22 @@ package proxy
 
 import "strings"
 
-// dropAPIKey removes from a raw query every parameter whose name decodes to
-// api_key, and the separator that goes with it. All else stays as it is, byte
-// for byte and in order. Without such a parameter it gives the same string and
-// allocates nothing.
+// dropAPIKey removes the client's key from a raw query.
 //
 // The name counts in any case: Riot has no parameter that differs from api_key
 // in case only, so this costs nothing, and a key that a server might read is
-// never passed on. Both '&' and ';' separate, since some parsers cut at each.
-func dropAPIKey(query string) string {
+// never passed on.
+func dropAPIKey(query string) string { return drop(query, apiKey, nil) }
+
+const apiKey = "api_key"
+
+// drop removes from a raw query every parameter whose name decodes to name, in
+// any case, and the separator that goes with it. All else stays as it is, byte
+// for byte and in order. Without such a parameter it gives the same string and
+// allocates nothing. Both '&' and ';' separate, since some parsers cut at each.
+//
+// dropped, if not nil, is told the raw value of each.
+func drop(query, name string, dropped func(value string)) string {
 	var kept strings.Builder
 	found, first := false, true // first: no parameter is kept yet
 	for start := 0; start <= len(query); {
@@ -18,8 +25,11 @@ func dropAPIKey(query string) string {
 		for end < len(query) && query[end] != '&' && query[end] != ';' {
 			end++
 		}
-		name, _, _ := strings.Cut(query[start:end], "=")
-		if isAPIKey(name) {
+		escaped, value, _ := strings.Cut(query[start:end], "=")
+		if decodesTo(escaped, name) {
+			if dropped != nil {
+				dropped(value)
+			}
 			if !found { // the first one: keep what is before it
 				found = true
 				kept.Grow(len(query))
@@ -42,24 +52,22 @@ func dropAPIKey(query string) string {
 	return kept.String()
 }
 
-const apiKey = "api_key"
-
-// isAPIKey reports whether an escaped name decodes to api_key, in any case.
-func isAPIKey(name string) bool {
-	if len(name) < len(apiKey) || len(name) > 3*len(apiKey) {
+// decodesTo reports whether an escaped name decodes to name, in any case.
+func decodesTo(escaped, name string) bool {
+	if len(escaped) < len(name) || len(escaped) > 3*len(name) {
 		return false
 	}
 	n := 0
-	for i := 0; i < len(name); i++ {
-		if n == len(apiKey) {
+	for i := 0; i < len(escaped); i++ {
+		if n == len(name) {
 			return false
 		}
-		c := name[i]
+		c := escaped[i]
 		if c == '%' {
-			if i+2 >= len(name) {
+			if i+2 >= len(escaped) {
 				return false
 			}
-			high, low := unhex(name[i+1]), unhex(name[i+2])
+			high, low := unhex(escaped[i+1]), unhex(escaped[i+2])
 			if high < 0 || low < 0 {
 				return false
 			}
@@ -69,12 +77,12 @@ func isAPIKey(name string) bool {
 		if 'A' <= c && c <= 'Z' {
 			c += 'a' - 'A'
 		}
-		if c != apiKey[n] {
+		if c != name[n] {
 			return false
 		}
 		n++
 	}
-	return n == len(apiKey)
+	return n == len(name)
 }
 
 func unhex(c byte) int {

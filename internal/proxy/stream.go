@@ -37,7 +37,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, c *call, res *h
 		return
 	}
 	c.source = SourceRiot
-	headersDown(w.Header(), res.Header)
+	headersDown(w.Header(), res.Header, h.stripRates)
 	w.WriteHeader(res.StatusCode)
 	if bodyAllowed(res.StatusCode) {
 		h.copyBody(w, r, c, res, buf[:], n, end)
@@ -107,14 +107,19 @@ func bodyAllowed(status int) bool {
 }
 
 // headersDown passes an answer's headers on, doubled ones too (R15). Only what
-// belongs to the connection stays.
-func headersDown(to, from http.Header) {
+// belongs to the connection stays, and, if so set, what clients would pace
+// themselves by (R11), who are paced already.
+func headersDown(to, from http.Header, stripRates bool) {
 	listed := len(from["Connection"]) > 0
 	for name, vv := range from {
 		switch name {
 		case "Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection",
 			"Te", "Trailer", "Transfer-Encoding", "Upgrade":
 			continue
+		case "X-App-Rate-Limit", "X-App-Rate-Limit-Count", "X-Method-Rate-Limit", "X-Method-Rate-Limit-Count":
+			if stripRates {
+				continue
+			}
 		}
 		if listed && hopByHop(from, name) {
 			continue

@@ -1,0 +1,200 @@
+package daemon
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"riftrelay/internal/config"
+	"riftrelay/internal/proxy"
+	"riftrelay/internal/trust"
+)
+
+// door tells connections that speak TLS from those that don't, by their first
+// byte, and takes those back that CONNECT has made. All of them are served by
+// one server, under the same bounds.
+type door struct {
+	tls    *tls.Config
+	serves func(name string) error // reports whether it is a name of the API's
+	in     chan arrival
+	closed chan struct{}
+	once   sync.Once
+
+	mu     sync.Mutex
+	silent map[net.Conn]struct{} // those that have yet to send a byte
+}
+
+// arrival is a connection, or what keeps others from coming.
+type arrival struct {
+	net.Conn
+	err error
+}
+
+// hesitation is how long a connection may take for its first byte; that is as
+// long as it may take for the head of its first request.
+const hesitation = readHeaderTimeout
+
+// newDoor makes the door of a relay that has an authority.
+func newDoor(a *trust.Authority) *door {
+	d := &door{in: make(chan arrival), closed: make(chan struct{}), silent: make(map[net.Conn]struct{})}
+	d.tls = a.Config(d.admit)
+	return d
+}
+
+// admit looks at who wants to speak TLS with whom.
+func (d *door) admit(hello *tls.ClientHelloInfo) error {
+	if c, ok := hello.Conn.(*promised); ok && c.name != hello.ServerName {
+		return fmt.Errorf("CONNECT was to %s, and TLS is for %.100q", c.name, hello.ServerName)
+	}
+	return d.serves(hello.ServerName)
+}
+
+// guard puts the door in front of l.
+func (d *door) guard(l net.Listener) net.Listener {
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err == nil {
+				go d.listen(c)
+				continue
+			}
+			if !d.bring(arrival{err: err}) || errors.Is(err, net.ErrClosed) {
+				return
+			}
+		}
+	}()
+	return &doorway{l, d}
+}
+
+// listen waits for the first byte of c.
+func (d *door) listen(c net.Conn) {
+	d.mu.Lock()
+	d.silent[c] = struct{}{}
+	d.mu.Unlock()
+	select {
+	case <-d.closed: // which may have missed this one
+		c.Close()
+	default:
+	}
+	first := make([]byte, 1)
+	_ = c.SetReadDeadline(time.Now().Add(hesitation)) // of one that is closed: reading says so
+	_, err := c.Read(first)
+	d.mu.Lock()
+	delete(d.silent, c)
+	d.mu.Unlock()
+	if err == nil {
+		err = c.SetReadDeadline(time.Time{})
+	}
+	if err != nil {
+		c.Close()
+		return
+	}
+	const handshake = 0x16 // the type of TLS's first record
+	c = &opened{Conn: c, first: first}
+	if first[0] == handshake {
+		c = tls.Server(c, d.tls)
+	}
+	d.bring(arrival{Conn: c})
+}
+
+// terminate takes a connection whose client was told to speak TLS with name.
+func (d *door) terminate(c net.Conn, name string) {
+	d.bring(arrival{Conn: tls.Server(&promised{c, name}, d.tls)})
+}
+
+// bring hands over to the server, unless that has ended.
+func (d *door) bring(a arrival) bool {
+	select {
+	case d.in <- a:
+		return true
+	case <-d.closed:
+		if a.Conn != nil {
+			// Below TLS, which would say goodbye to who hasn't said hello.
+			if t, ok := a.Conn.(*tls.Conn); ok {
+				a.Conn = t.NetConn()
+			}
+			a.Conn.Close()
+		}
+		return false
+	}
+}
+
+// doorway is the door as a listener.
+type doorway struct {
+	net.Listener
+	*door
+}
+
+// Accept gives the next connection.
+func (d *doorway) Accept() (net.Conn, error) {
+	select {
+	case a := <-d.in:
+		return a.Conn, a.err
+	case <-d.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close also ends those that have said nothing yet.
+func (d *doorway) Close() error {
+	d.once.Do(func() { close(d.closed) })
+	d.mu.Lock()
+	for c := range d.silent {
+		c.Close()
+	}
+	d.mu.Unlock()
+	return d.Listener.Close()
+}
+
+// opened is a connection of which the first byte was read.
+type opened struct {
+	net.Conn
+	first []byte
+}
+
+func (o *opened) Read(p []byte) (int, error) {
+	if len(o.first) > 0 && len(p) > 0 {
+		n := copy(p, o.first)
+		o.first = nil
+		return n, nil
+	}
+	return o.Conn.Read(p)
+}
+
+// CloseWrite ends one direction, for tunnels.
+func (o *opened) CloseWrite() error { return closeWrite(o.Conn) }
+
+// promised is a connection that CONNECT has promised to a name.
+type promised struct {
+	net.Conn
+	name string
+}
+
+func closeWrite(c net.Conn) error {
+	if half, ok := c.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return c.Close()
+}
+
+// connecting is what CONNECT leads to, and the door for it; neither without
+// TRUST_DIR.
+func connecting(s *config.Settings) (*proxy.Connect, *door, error) {
+	if s.TrustDir == "" {
+		return nil, nil, nil
+	}
+	authority, err := trust.Open(s.TrustDir, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	d := newDoor(authority)
+	return &proxy.Connect{
+		Terminate: d.terminate,
+		// A tunnel's two descriptors are those of a client and its call. Most
+		// of them stay for calls.
+		Tunnels: proxy.NewTunnels(s.TunnelHosts, max(2, places(openFiles())/4)),
+	}, d, nil
+}
