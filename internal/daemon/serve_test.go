@@ -46,14 +46,14 @@ type rig struct {
 	client       *http.Client
 }
 
-func startRig(t *testing.T, sim riotsim.Config, vars map[string]string) *rig {
+func startRig(t testing.TB, sim riotsim.Config, vars map[string]string) *rig {
 	t.Helper()
 	return startRigIn(t, sim, vars, nil, nil)
 }
 
 // startRigIn is startRig with a channel that has the keys read again, and with
 // files.
-func startRigIn(t *testing.T, sim riotsim.Config, vars map[string]string, hangup <-chan os.Signal, readFile func(string) ([]byte, error)) *rig {
+func startRigIn(t testing.TB, sim riotsim.Config, vars map[string]string, hangup <-chan os.Signal, readFile func(string) ([]byte, error)) *rig {
 	t.Helper()
 	edge, upstream := startEdge(t, sim)
 	g := &rig{
@@ -106,7 +106,7 @@ func startRigIn(t *testing.T, sim riotsim.Config, vars map[string]string, hangup
 	return g
 }
 
-func startEdge(t *testing.T, sim riotsim.Config) (edge *riotsim.Edge, url string) {
+func startEdge(t testing.TB, sim riotsim.Config) (edge *riotsim.Edge, url string) {
 	t.Helper()
 	edge, err := riotsim.New(sim)
 	if err != nil {

@@ -32,8 +32,11 @@ func noCall(err error) bool {
 
 // problem finds what the table had against a request; nil if nothing.
 func problem(err error) *route.Error {
-	var bad *route.Error
-	if err == nil || !errors.As(err, &bad) {
+	if err == nil {
+		return nil
+	}
+	var bad *route.Error // on the heap, for errors.As
+	if !errors.As(err, &bad) {
 		return nil
 	}
 	return bad
