@@ -161,7 +161,9 @@ func mentions(s, word string) bool {
 }
 
 // showName quotes an authority without its user, who may have a password.
-func showName(authority string) string { return show(authority[strings.LastIndexByte(authority, '@')+1:]) }
+func showName(authority string) string {
+	return show(authority[strings.LastIndexByte(authority, '@')+1:])
+}
 
 // plainName reports whether an authority is a name or an IPv4 address, with a
 // port or without.
