@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"sync"
 	"time"
 
@@ -28,6 +29,14 @@ type attempt struct {
 	began  time.Time
 	took   time.Duration // until the head of the answer, or the failure
 
+	// Parts that last as long as the attempt does: one allocation for all.
+	out    http.Request
+	url    url.URL
+	trace  httptrace.ClientTrace
+	answer answerBody
+	token  [1]string // the key, for the header to Riot
+	name   [1]string // of the key, for the caller's
+
 	cancel context.CancelCauseFunc
 	idle   *time.Timer // cancels with ErrUpstreamTimeout; nil without a bound
 
@@ -42,14 +51,14 @@ type attempt struct {
 }
 
 // send sends the request and gives the answer, its body not yet read.
-func (a *attempt) send(out *http.Request) (*http.Response, error) {
+func (a *attempt) send() (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(a.parent)
 	a.cancel = cancel
 	if a.t.Timeout > 0 {
 		a.idle = time.AfterFunc(a.t.Timeout, func() { cancel(ErrUpstreamTimeout) })
 	}
-	trace := &httptrace.ClientTrace{GetConn: a.getConn, GotConn: a.gotConn, WroteRequest: a.wrote}
-	resp, err := a.t.base.RoundTrip(out.WithContext(httptrace.WithClientTrace(ctx, trace)))
+	a.trace = httptrace.ClientTrace{GetConn: a.getConn, GotConn: a.gotConn, WroteRequest: a.wrote}
+	resp, err := a.t.base.RoundTrip(a.out.WithContext(httptrace.WithClientTrace(ctx, &a.trace)))
 	a.stopIdle()
 	if err != nil {
 		err = a.why(ctx, err)
@@ -57,7 +66,8 @@ func (a *attempt) send(out *http.Request) (*http.Response, error) {
 		a.suspect(err)
 		return nil, err
 	}
-	resp.Body = &answerBody{ReadCloser: resp.Body, a: a, ctx: ctx}
+	a.answer = answerBody{ReadCloser: resp.Body, a: a, ctx: ctx}
+	resp.Body = &a.answer
 	return resp, nil
 }
 

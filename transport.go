@@ -127,10 +127,10 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 		// 3 forward
 		a := &attempt{t: t, parent: req.Context(), route: r, to: to, try: try, permit: permit, body: body, line: connection{ask: t.tcp}, began: time.Now()}
-		out, err := outgoing(req, r, to, path, permit, body)
+		err = a.outgoing(req, path)
 		var resp *http.Response
 		if err == nil {
-			resp, err = a.send(out)
+			resp, err = a.send()
 		}
 
 		// 4 observe
@@ -156,7 +156,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			again = repeats <= maxRepeats && t.retries.take()
 		}
 		if resp != nil {
-			t.sign(resp, permit)
+			a.sign(resp)
 			again = again && keep(resp)
 		}
 		a.done(resp, err, lesson.Lesson, again)
@@ -214,39 +214,42 @@ func (t *Transport) route(req *http.Request) (r route.Route, path string, err er
 }
 
 // outgoing makes the request that goes to Riot.
-func outgoing(req *http.Request, r route.Route, to target, path string, permit Permit, body *replay) (*http.Request, error) {
-	out := new(http.Request)
-	*out = *req
-	u := *req.URL
+func (a *attempt) outgoing(req *http.Request, path string) error {
+	out, u, to := &a.out, &a.url, &a.to
+	*out, *u = *req, *req.URL
 	u.Scheme, u.Host, u.User, u.Path, u.RawPath = to.scheme, to.dial, nil, "", ""
 	u.Opaque = to.prefix + path // R23: the escaped path, byte for byte
 	u.Fragment, u.RawFragment = "", ""
-	out.URL, out.Host = &u, to.host
+	out.URL, out.Host = u, to.host
 	out.RequestURI = ""
 	out.Header = make(http.Header, len(req.Header)+1)
 	for name, values := range req.Header {
 		// R5: a player's token goes with RSO calls only, and never with a key.
-		if name == "X-Riot-Token" || name == "Authorization" && r.Method.Auth != route.AuthRSO {
+		if name == "X-Riot-Token" || name == "Authorization" && a.route.Method.Auth != route.AuthRSO {
 			continue
 		}
 		out.Header[name] = values
 	}
-	if body != nil {
+	if a.body != nil {
 		var err error
-		if out.Body, err = body.reader(); err != nil {
-			return nil, err
+		if out.Body, err = a.body.reader(); err != nil {
+			return err
 		}
 	}
 	out.GetBody = nil // nothing is sent a second time below admission
-	permit.Authorize(out.Header)
-	return out, nil
+	if key := a.permit.key; key != nil {
+		a.token[0] = key.Value
+		out.Header["X-Riot-Token"] = a.token[:]
+	}
+	return nil
 }
 
 // sign says who answered, and on which key.
-func (t *Transport) sign(resp *http.Response, permit Permit) {
+func (a *attempt) sign(resp *http.Response) {
 	resp.Header["X-Riftrelay-Source"] = sourceRiot
-	if permit.key != nil {
-		resp.Header["X-Riftrelay-Key"] = []string{permit.Key()}
+	if key := a.permit.key; key != nil {
+		a.name[0] = key.Name
+		resp.Header["X-Riftrelay-Key"] = a.name[:]
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 type wire struct {
 	net.Conn
 	leaving atomic.Pointer[attempt] // its last bytes go with the next Write
+	raw     syscall.RawConn         // nil where there is none
 }
 
 // dialer gives connections that are wires.
@@ -24,7 +25,13 @@ func dialer(dial func(ctx context.Context, network, address string) (net.Conn, e
 		if err != nil {
 			return nil, err
 		}
-		return &wire{Conn: conn}, nil
+		w := &wire{Conn: conn}
+		if c, ok := conn.(syscall.Conn); ok {
+			if raw, err := c.SyscallConn(); err == nil {
+				w.raw = raw
+			}
+		}
+		return w, nil
 	}
 }
 
@@ -40,11 +47,10 @@ func (w *wire) Write(p []byte) (int, error) {
 
 // SyscallConn is for those who ask the system of the connection.
 func (w *wire) SyscallConn() (syscall.RawConn, error) {
-	c, ok := w.Conn.(syscall.Conn)
-	if !ok {
+	if w.raw == nil {
 		return nil, syscall.EINVAL
 	}
-	return c.SyscallConn()
+	return w.raw, nil
 }
 
 // wireOf gives the wire that a connection of net/http's goes over, if it carries
