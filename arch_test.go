@@ -25,14 +25,19 @@ const module = "riftrelay"
 // point down this list. A new package needs a row, which is the moment to ask where it belongs.
 var layers = []layer{
 	{"cmd/riftrelay", []string{"internal/daemon"}, nil},
-	{"internal/daemon", []string{"internal/...", ".", "route", "limit", "otelriftrelay", "redisstore", "riotsim"}, []string{"github.com/fsnotify/fsnotify", "github.com/google/renameio", "github.com/lmittmann/tint", "go.opentelemetry.io/otel", "golang.org/x/sync", "golang.org/x/term"}},
+	{"internal/daemon", []string{"internal/...", ".", "route", "limit", "otelriftrelay", "redisstore", "riotsim"}, []string{"charm.land/bubbletea", "github.com/charmbracelet/colorprofile", "github.com/fsnotify/fsnotify", "github.com/google/renameio", "github.com/lmittmann/tint", "go.opentelemetry.io/otel", "golang.org/x/sync", "golang.org/x/term"}},
 
 	// Parts of the relay know the library, never each other.
 	{"internal/config", []string{".", "route", "limit", "redisstore"}, []string{"github.com/alecthomas/kong", "github.com/goccy/go-yaml", "github.com/joho/godotenv"}},
-	{"internal/admin", []string{".", "route", "limit"}, nil},
+	{"internal/admin", []string{"internal/openapi", ".", "route", "limit"}, nil},
+	{"internal/explorer", []string{"internal/openapi", "route"}, []string{"github.com/swaggest/swgui"}},
+	{"internal/top", nil, []string{"charm.land/bubbletea", "github.com/charmbracelet/x"}},
 	{"internal/metrics", []string{".", "route", "limit"}, []string{"github.com/prometheus/client_golang"}},
 	{"internal/proxy", []string{".", "route", "limit"}, nil},
 	{"internal/trust", nil, []string{"github.com/google/renameio"}},
+
+	// A format; it knows nothing of ours.
+	{"internal/openapi", nil, nil},
 
 	// OpenTelemetry stays with those who import this package.
 	{"otelriftrelay", []string{".", "route"}, []string{"go.opentelemetry.io/otel"}},
