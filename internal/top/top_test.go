@@ -1,0 +1,260 @@
+package top
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write what there is as what there should be")
+
+// relay is one whose answer a test chooses.
+type relay struct {
+	answer []byte
+	err    error
+	asked  int
+}
+
+func (r *relay) fetch(context.Context) ([]byte, error) {
+	r.asked++
+	return r.answer, r.err
+}
+
+// terminal is a program whose frames can be looked at.
+type terminal struct {
+	*Model
+	relay *relay
+}
+
+// newTerminal watches a relay whose answer is the admin API's own golden one.
+func newTerminal(t *testing.T) *terminal {
+	t.Helper()
+	raw, err := os.ReadFile("../admin/testdata/state.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &relay{answer: raw}
+	return &terminal{Model: New(t.Context(), "127.0.0.1:8986", r.fetch), relay: r}
+}
+
+// second has it ask, and the answer come.
+func (x *terminal) second() { x.send(x.ask()) }
+
+func (x *terminal) send(m tea.Msg) tea.Cmd {
+	_, cmd := x.Update(m)
+	return cmd
+}
+
+func (x *terminal) press(keys ...string) (last tea.Cmd) {
+	codes := map[string]rune{"up": tea.KeyUp, "down": tea.KeyDown, "pgdown": tea.KeyPgDown, "pgup": tea.KeyPgUp, "home": tea.KeyHome, "end": tea.KeyEnd, "enter": tea.KeyEnter, "esc": tea.KeyEscape, "backspace": tea.KeyBackspace}
+	for _, k := range keys {
+		p := tea.KeyPressMsg{Code: codes[k]}
+		if p.Code == 0 {
+			p.Code, p.Text = []rune(k)[0], k
+		}
+		if k == "ctrl+c" {
+			p = tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl}
+		}
+		last = x.send(p)
+	}
+	return last
+}
+
+func (x *terminal) frame() string { return x.View().Content }
+
+// plain is the frame without colours, as under NO_COLOR.
+func (x *terminal) plain() string {
+	lines := strings.Split(ansi.Strip(x.frame()), "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimRight(l, " ")
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r", ""), got); diff != "" {
+		t.Errorf("%s:\n%s", name, diff)
+	}
+}
+
+func TestFrames(t *testing.T) {
+	x := newTerminal(t)
+	golden(t, "asking.txt", x.plain())
+	x.second()
+	golden(t, "pressure.txt", x.plain())
+	x.press("down", "down", "s", "s")
+	golden(t, "name.txt", x.plain())
+	x.press("/", "m", "a", "t", "c", "h", "x", "backspace")
+	golden(t, "filtering.txt", x.plain())
+	x.press("enter", "p")
+	x.send(tea.WindowSizeMsg{Width: 160, Height: 30})
+	golden(t, "wide-paused.txt", x.plain())
+}
+
+// Whatever the terminal, no line is cut by it and none is left over.
+func TestFrameFits(t *testing.T) {
+	x := newTerminal(t)
+	for _, picture := range []func(){func() {}, x.second, func() { x.press("/", "q") }, func() { x.relay.err = errors.New(strings.Repeat("long ", 100)); x.second() }} {
+		picture()
+		for _, w := range []int{1, 20, 79, 80, 81, 200} {
+			for _, h := range []int{1, 5, 12, 24, 60} {
+				x.send(tea.WindowSizeMsg{Width: w, Height: h})
+				lines := strings.Split(x.frame(), "\n")
+				if len(lines) > h {
+					t.Errorf("%d×%d: %d lines", w, h, len(lines))
+				}
+				for _, l := range lines {
+					if ansi.StringWidth(l) > w {
+						t.Errorf("%d×%d: %q", w, h, l)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A selected row stays selected when others overtake it, and stays in sight.
+func TestSelectionFollowsTheRow(t *testing.T) {
+	x := newTerminal(t)
+	x.relay.answer = busy(40, 0)
+	x.second()
+	x.press("end")
+	picked := x.picked
+	if picked == "" || !strings.Contains(x.plain(), "> k   h39") {
+		t.Fatalf("end selects %q:\n%s", picked, x.plain())
+	}
+	x.relay.answer = busy(40, 39) // now it is the fullest
+	x.second()
+	if x.picked != picked || x.at() != 0 || !strings.Contains(x.plain(), "> k   h39") {
+		t.Errorf("row %d is selected, in\n%s", x.at(), x.plain())
+	}
+	if !strings.Contains(x.plain(), "1-12 of 40") {
+		t.Errorf("it doesn't say that there is more:\n%s", x.plain())
+	}
+	x.press("home", "pgdown", "up", "j", "k", "pgup", "g", "G")
+	if x.at() != 39 {
+		t.Errorf("row %d", x.at())
+	}
+	x.relay.answer = busy(3, 0)
+	x.second()
+	if x.at() != 0 || x.first != 0 {
+		t.Errorf("row %d of 3, from %d", x.at(), x.first)
+	}
+}
+
+// busy is a state of n hosts, of which one is fuller than the others.
+func busy(n, full int) []byte {
+	var scopes []string
+	for i := range n {
+		used := n - i
+		if i == full {
+			used = 90
+		}
+		scopes = append(scopes, fmt.Sprintf(`{"key":"k","host":"h%02d","windows":[{"limit":100,"window_seconds":120,"used":%d}]}`, i, used))
+	}
+	return []byte(`{"at":"2026-07-01T12:00:00Z","scopes":[` + strings.Join(scopes, ",") + `]}`)
+}
+
+func TestPause(t *testing.T) {
+	x := newTerminal(t)
+	x.second()
+	before := x.plain()
+	late := x.ask() // under way when the key is pressed
+	x.press("p")
+	x.relay.answer = busy(1, 0)
+	asked := x.relay.asked
+	x.send(late)
+	if cmd := x.send(tick{}); cmd == nil || x.relay.asked != asked {
+		t.Error("it asks while it is paused, or never again")
+	}
+	if got := x.plain(); strings.ReplaceAll(strings.ReplaceAll(got, "  paused", ""), "go on", "pause") != before {
+		t.Errorf("paused, but\n%s", cmp.Diff(before, got))
+	}
+	x.press(" ")
+	if cmd := x.send(tick{}); cmd == nil {
+		t.Fatal("it doesn't ask again")
+	} else {
+		x.send(cmd())
+	}
+	if !strings.Contains(x.plain(), "h00") {
+		t.Error("it doesn't go on")
+	}
+}
+
+func TestQuit(t *testing.T) {
+	for _, keys := range [][]string{{"q"}, {"ctrl+c"}, {"/", "q", "ctrl+c"}, {"/", "q", "enter", "q"}} {
+		x := newTerminal(t)
+		cmd := x.press(keys...)
+		if cmd == nil {
+			t.Fatalf("%q doesn't quit", keys)
+		}
+		if _, is := cmd().(tea.QuitMsg); !is {
+			t.Errorf("%q doesn't quit", keys)
+		}
+	}
+	x := newTerminal(t)
+	if cmd := x.press("/", "q"); cmd != nil {
+		t.Error("q in a filter quits")
+	}
+}
+
+// A relay that is gone is told of, with what was last known of it; then it is
+// back.
+func TestRelayGone(t *testing.T) {
+	x := newTerminal(t)
+	x.relay.err = errors.New("nobody answers\x1b[31m")
+	x.second()
+	golden(t, "nobody.txt", x.plain())
+	x.relay.err = nil
+	x.second()
+	x.relay.err = errors.New("nobody answers")
+	x.second()
+	if p := x.plain(); !strings.Contains(p, "no answer since 12:03:04: nobody answers") || !strings.Contains(p, "americas") {
+		t.Errorf("got\n%s", p)
+	}
+	x.relay.err, x.relay.answer = nil, []byte(`{"name":"something else"}`)
+	x.second()
+	if p := x.plain(); !strings.Contains(p, "that is no state of a relay") {
+		t.Errorf("got\n%s", p)
+	}
+}
+
+// Names and reasons of a relay can't do anything to the terminal.
+func TestHostileRelay(t *testing.T) {
+	x := newTerminal(t)
+	evil := "\x1b]0;owned\x07\x1b[2J\r\n\u009b31m\u202egnp"
+	word, _ := json.Marshal(evil)
+	x.relay.answer = []byte(strings.NewReplacer("EVIL", string(word)).Replace(
+		`{"at":"2026-07-01T12:00:00Z","keys":[{"name":EVIL,"state":EVIL}],"scopes":[{"key":EVIL,"host":EVIL,"method":EVIL,"cooldown_seconds":3,"cooldown_cause":EVIL,"windows":null}],
+		"queues":[{"host":EVIL,"method":EVIL,"priority":EVIL,"budget":EVIL,"depth":1,"why":{"key":EVIL,"text":EVIL}}]}`))
+	x.second()
+	got := ansi.Strip(strings.ReplaceAll(x.frame(), "\n", ""))
+	if clean(got) != got || strings.Contains(x.frame(), "\x1b]") || strings.Contains(x.frame(), "\x1b[2J") {
+		t.Errorf("%q", x.frame())
+	}
+	if !strings.Contains(got, "owned") {
+		t.Errorf("the rest of the text is gone: %q", got)
+	}
+}
