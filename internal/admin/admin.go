@@ -3,6 +3,7 @@
 //
 //	GET  /api/v1/state                limits, what is used of them, what waits and for what    state.go
 //	GET  /api/v1/estimate             what a call would wait now                               estimate.go
+//	GET  /api/v1/openapi.json         all of this, for machines                                openapi.go
 //	POST /api/v1/reload               read the keys again                                      change.go
 //	POST /api/v1/keys/{name}/disable  no calls on a key until it is enabled                    change.go
 //	POST /api/v1/keys/{name}/enable
@@ -44,7 +45,7 @@ type Matcher interface {
 	Match(verb, host, escapedPath string) (route.Route, error)
 }
 
-// Options are what a Handler works with; all of them are needed.
+// Options are what a Handler works with; all but Description are needed.
 type Options struct {
 	Limiter Limiter
 	Matcher Matcher
@@ -52,13 +53,15 @@ type Options struct {
 	// they are as they were.
 	Reload func() (Reloaded, error)
 	Guard  Guard
+	// Description serves what Describe gives; nil = not served.
+	Description http.Handler
 }
 
 // Root is below which Handler serves.
 const Root = "/api/v1/"
 
 // Paths are what Handler serves, for people.
-var Paths = [...]string{Root + "estimate", Root + "keys/{name}/{disable,enable,recheck}", Root + "reload", Root + "state"}
+var Paths = [...]string{Root + "estimate", Root + "keys/{name}/{disable,enable,recheck}", Root + "openapi.json", Root + "reload", Root + "state"}
 
 // Handler serves what is under Root.
 func Handler(o Options) http.Handler {
@@ -70,6 +73,9 @@ func Handler(o Options) http.Handler {
 		status, v := estimate(o.Limiter, o.Matcher, r.URL.Query())
 		write(w, status, v)
 	})
+	if o.Description != nil {
+		mux.Handle("GET "+Root+"openapi.json", o.Description)
+	}
 	mux.Handle("POST "+Root+"reload", o.Guard.changes(func(w http.ResponseWriter, _ *http.Request) {
 		status, v := reload(o.Reload)
 		write(w, status, v)

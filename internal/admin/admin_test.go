@@ -180,17 +180,17 @@ func TestAsk(t *testing.T) {
 	s := httptest.NewServer(handler(fixed{}))
 	defer s.Close()
 	for _, url := range []string{s.URL, s.URL + "/", strings.TrimPrefix(s.URL, "http://")} {
-		if raw, err := admin.Ask(t.Context(), url); err != nil || !json.Valid(raw) {
+		if raw, err := admin.Ask(t.Context(), url, ""); err != nil || !json.Valid(raw) {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
 	other := httptest.NewServer(http.NotFoundHandler())
 	defer other.Close()
-	if _, err := admin.Ask(t.Context(), other.URL); err == nil || !strings.Contains(err.Error(), "404") {
+	if _, err := admin.Ask(t.Context(), other.URL, ""); err == nil || !strings.Contains(err.Error(), "404") {
 		t.Errorf("something else: %v", err)
 	}
 	other.Close()
-	if _, err := admin.Ask(t.Context(), other.URL); err == nil || !strings.Contains(err.Error(), "--addr") {
+	if _, err := admin.Ask(t.Context(), other.URL, ""); err == nil || !strings.Contains(err.Error(), "--addr") {
 		t.Errorf("nobody: %v", err)
 	}
 }

@@ -17,8 +17,10 @@ import (
 )
 
 // Ask gets the state of the relay whose admin listener is at url, e.g.
-// http://127.0.0.1:8986. The error says what to do about it.
-func Ask(ctx context.Context, url string) (raw []byte, err error) {
+// http://127.0.0.1:8986. token, if not empty, goes along as a bearer's: the
+// relay needs none, what stands before it may. The error says what to do about
+// it.
+func Ask(ctx context.Context, url, token string) (raw []byte, err error) {
 	const (
 		patience = 5 * time.Second
 		most     = 64 << 20
@@ -30,12 +32,15 @@ func Ask(ctx context.Context, url string) (raw []byte, err error) {
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(url, "/")+"/api/v1/state", http.NoBody)
 	if err != nil {
-		return nil, fmt.Errorf("status: %w", err)
+		return nil, err
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	t := &http.Transport{DisableKeepAlives: true} // no proxy of the environment
 	resp, err := t.RoundTrip(req)
 	if err != nil {
-		return nil, fmt.Errorf("status: nobody answers at %s: %w; allowed: --addr with the ADMIN_ADDR of a relay that runs", url, err)
+		return nil, fmt.Errorf("nobody answers at %s: %w; allowed: --addr with the ADMIN_ADDR of a relay that runs", url, err)
 	}
 	defer resp.Body.Close()
 	raw, err = io.ReadAll(io.LimitReader(resp.Body, most))
@@ -47,7 +52,7 @@ func Ask(ctx context.Context, url string) (raw []byte, err error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("status: %s: %w; allowed: --addr with the ADMIN_ADDR of a relay that runs", url, err)
+		return nil, fmt.Errorf("%s: %w; allowed: --addr with the ADMIN_ADDR of a relay that runs", url, err)
 	}
 	return raw, nil
 }
@@ -57,7 +62,7 @@ func Ask(ctx context.Context, url string) (raw []byte, err error) {
 func Print(w io.Writer, raw []byte, color bool) error {
 	var s State
 	if err := json.Unmarshal(raw, &s); err != nil {
-		return fmt.Errorf("status: that is no state of a relay: %w", err)
+		return fmt.Errorf("that is no state of a relay: %w", err)
 	}
 	p := &printer{color: color}
 	p.head(&s)
