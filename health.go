@@ -17,8 +17,7 @@ func (l *Limiter) whyNoKey(r route.Route, o *Options) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	list := l.keys.Load()
-	g := l.grouping.of(r, o)
-	var keys []*held
+	g, keys := l.grouping.of(r, o), []*held(nil)
 	switch pin := int(o.Pin) - 1; {
 	case o.own != nil:
 		keys = []*held{o.own.held}

@@ -35,6 +35,7 @@ type setting struct {
 	each func(id string) value // of a family, whose name has <id> in it: the value of one of them
 
 	docOnly    bool // of no interest in --help
+	argument   bool // not a flag but what follows the command; flagOnly as well
 	flagOnly   bool // an option of one command, not a setting: no environment, no file
 	secret     bool // the value must not be shown
 	emptyValue bool // an empty value in the environment or a file is a value
@@ -50,6 +51,7 @@ type draft struct {
 	hosts, methodsFile string
 	caFile, configFile string
 	budgets            []riftrelay.Budget
+	shell              string
 }
 
 // declare is the list of all settings; what it reads goes into in and d.
@@ -68,7 +70,7 @@ func declare(in *Invocation, d *draft) []setting {
 			name: "RIOT_TOKEN_FILE", group: groupKeys, help: "file of keys, one a line, watched for changes",
 			more: "In place of `RIOT_TOKEN`: `RGAPI-…` or `name=RGAPI-…` in each line, and `#` comments. When the file changes, and on SIGHUP, it is read again: " +
 				"nothing that waits is dropped, and a file with a mistake changes nothing. SIGHUP also reads `.env` again, if the keys are from there.",
-			value: text(&d.keyFile, "a readable file of keys"),
+			value: file(&d.keyFile, "a readable file of keys"),
 		},
 		{
 			name: "KEY_ROUTES", group: groupKeys, help: "calls with keys of their own: /lol/tournament/=name",
@@ -199,7 +201,7 @@ func declare(in *Invocation, d *draft) []setting {
 		{
 			name: "METHODS_FILE", group: groupRoutes, help: "file that extends or replaces the method table",
 			more:  "Tab-separated, as `route/methods.tsv`, whose first lines define the format.",
-			value: text(&d.methodsFile, "a readable methods file"),
+			value: file(&d.methodsFile, "a readable methods file"),
 		},
 		{
 			name: "UNKNOWN_PATHS", group: groupRoutes, def: "refuse", help: "refuse or forward paths not in the table",
@@ -237,7 +239,7 @@ func declare(in *Invocation, d *draft) []setting {
 		{
 			name: "UPSTREAM_CA_FILE", group: groupUpstream, help: "PEM file of authorities to trust for Riot",
 			more:  "In place of the system's authorities.",
-			value: text(&d.caFile, "a readable PEM file of certificates"),
+			value: file(&d.caFile, "a readable PEM file of certificates"),
 		},
 		{
 			name: "UPSTREAM_HTTP2", group: groupUpstream, def: "true", help: "speak HTTP/2 with Riot",
@@ -259,13 +261,13 @@ func declare(in *Invocation, d *draft) []setting {
 		{
 			name: "CONFIG_FILE", group: groupLife, help: "YAML file of settings: queue_total: 5000",
 			more:  "Keys are the names of settings in lower case. Not settable in the file itself.",
-			value: text(&d.configFile, "a readable YAML file"),
+			value: file(&d.configFile, "a readable YAML file"),
 		},
 		{
 			name: "STATE_FILE", group: groupLife, help: "file that keeps limits and their use over restarts",
 			more: "Written every 5 seconds and at the end, read at the start; it contains no key. Its directory must be writable: the file is replaced as a whole. " +
 				"Empty: a start knows nothing of before.",
-			value: text(&s.StateFile, "a file in a directory that can be written"),
+			value: file(&s.StateFile, "a file in a directory that can be written"),
 		},
 		{
 			name: "SHUTDOWN_TIMEOUT", group: groupLife, def: "20s", help: "time to serve what is queued when stopping",
@@ -297,6 +299,11 @@ func declare(in *Invocation, d *draft) []setting {
 			value: toggle(&s.MetricsOnRelay),
 		},
 		{
+			name: "ENABLE_SWAGGER", group: groupObserve, def: "true", help: "serve /swagger/ on the relay: methods to try",
+			more:  "[The explorer](explorer.md): calls from there are real, and wait for the limits as all others do. It works without the internet.",
+			value: toggle(&s.EnableSwagger),
+		},
+		{
 			name: "ENABLE_PPROF", group: groupObserve, def: "false", help: "serve /debug/pprof on the admin address",
 			value: toggle(&s.EnablePprof),
 		},
@@ -323,6 +330,25 @@ func simOptions(o *SimOptions) []setting {
 		{name: "DELAY", def: "50ms", help: "round trip", value: duration(&o.Delay, 0, time.Minute, "")},
 		{name: "JITTER", def: "0", help: "greatest addition to the round trip", value: duration(&o.Jitter, 0, time.Minute, "")},
 		{name: "KEY", help: "keys to accept: a,b [every key]", secret: true, value: simKeys(&o.Keys)},
+	})
+}
+
+func validateOptions(o *ValidateOptions) []setting {
+	return options([]setting{
+		{name: "ONLINE", def: "false", help: "try each key by one cheap call to Riot", value: toggle(&o.Online)},
+	})
+}
+
+func completionOptions(o *string) []setting {
+	return options([]setting{
+		{name: "SHELL", argument: true, help: "bash, zsh or fish", value: choice(o, "bash", "zsh", "fish")},
+	})
+}
+
+func topOptions(o *TopOptions) []setting {
+	return options([]setting{
+		{name: "ADDR", def: "http://127.0.0.1:8986", help: "ADMIN_ADDR of the relay to watch", value: text(&o.Addr, "host:port or a URL")},
+		{name: "TOKEN", secret: true, help: "bearer token, for what stands before the relay", value: adminToken(&o.Token)},
 	})
 }
 

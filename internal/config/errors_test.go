@@ -39,7 +39,7 @@ func TestErrors(t *testing.T) {
 		{"no key", world{}, nil, "RIOT_TOKEN is not set; allowed: a key from https://developer.riotgames.com, or several (without one, try: riftrelay demo)"},
 		{"no key to validate", world{}, []string{"validate"}, "RIOT_TOKEN is not set"},
 		{"unknown flag", world{env: token}, []string{"--prot=1"}, `unknown flag --prot, did you mean "--port"?`},
-		{"unknown command", world{env: token}, []string{"serv"}, `there is no command "serv"; allowed: serve, demo, sim, validate, status, healthcheck`},
+		{"unknown command", world{env: token}, []string{"serv"}, `there is no command "serv"; allowed: serve, demo, sim, validate, status, top, healthcheck, trust, completion`},
 		{"flag of another command", world{}, []string{"demo", "--port=1"}, "unknown flag --port"},
 		{"flag without value", world{env: token}, []string{"--port"}, "--port: no value; allowed: --port=VALUE"},
 		{"argument", world{env: token}, []string{"serve", "x"}, "unexpected argument x"},

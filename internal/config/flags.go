@@ -33,10 +33,12 @@ func commands(in *Invocation, d *draft) []command {
 		{name: Serve, help: "relay calls to Riot; the default", settings: all, readsEnvironment: true, strict: true},
 		{name: Demo, help: "relay a load to a simulated Riot; needs no key", settings: demoOptions(&in.Demo)},
 		{name: Sim, help: "serve a simulated Riot for your own tests", settings: simOptions(&in.Sim)},
-		{name: Validate, help: "check the settings, and show those in force", settings: all, readsEnvironment: true, strict: true},
+		{name: Validate, help: "check the settings, and show those in force", settings: append(slices.Clone(all), validateOptions(&in.Validate)...), readsEnvironment: true, strict: true},
 		{name: Status, help: "show what a running relay is doing, and why calls wait", settings: statusOptions(&in.Status)},
+		{name: Top, help: "watch a running relay: limits, queues, reasons", settings: topOptions(&in.Top)},
 		{name: Healthcheck, help: "ask a running relay for its health: exit status 0 or 1", settings: only("LISTEN_ADDR", "PORT", "CONFIG_FILE"), readsEnvironment: true},
 		{name: Trust, help: "make the local authority, and show how to trust it", settings: only("LISTEN_ADDR", "PORT", "TRUST_DIR", "CONFIG_FILE"), readsEnvironment: true},
+		{name: Completion, help: "print what completes commands and flags in a shell", settings: completionOptions(&d.shell)},
 	}
 }
 
@@ -107,7 +109,8 @@ func parseFlags(args []string, cmds []command) (commandLine, error) {
 	if err != nil {
 		return commandLine{}, fmt.Errorf("%w (riftrelay --help lists what there is)", err)
 	}
-	line := commandLine{command: Command(ctx.Command()), flags: map[string]string{}, help: root.Help.given, version: root.Version.given}
+	name, _, _ := strings.Cut(ctx.Command(), " ") // arguments follow
+	line := commandLine{command: Command(name), flags: map[string]string{}, help: root.Help.given, version: root.Version.given}
 	target := targets[line.command].Elem()
 	for i, s := range withoutFamilies(commandNamed(cmds, line.command).settings) {
 		f := target.Field(i).Addr().Interface().(interface{ value() (string, bool) })
@@ -127,6 +130,9 @@ func flagStruct(settings []setting) reflect.Value {
 			typ = reflect.TypeFor[switchFlag]()
 		}
 		tag := fmt.Sprintf(`name:%q`, strings.TrimPrefix(s.flag(), "--"))
+		if s.argument {
+			tag = fmt.Sprintf(`arg:"" optional:"" name:%q`, strings.ToLower(s.name))
+		}
 		fields[i] = reflect.StructField{Name: s.name, Type: typ, Tag: reflect.StructTag(tag)}
 	}
 	return reflect.New(reflect.StructOf(fields))

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -42,14 +43,18 @@ each. ` + "`riftrelay validate`" + ` checks without starting and shows what is i
 			fmt.Fprintf(&b, "- Other names: `%s`\n", strings.Join(s.aliases, "`, `"))
 		}
 	}
-	b.WriteString("\n## Commands\n\nWithout a command, `riftrelay` serves. The flags of `demo`, `sim` and `status` are flags only; settings don't reach them.\n")
+	b.WriteString("\n## Commands\n\nWithout a command, `riftrelay` serves. The flags in the tables here are flags only; settings don't reach them.\n")
 	for _, c := range cmds {
 		fmt.Fprintf(&b, "\n### `riftrelay %s`\n\n%s.\n", c.name, strings.ToUpper(c.help[:1])+c.help[1:])
+		flags := c.settings
 		if c.readsEnvironment {
+			flags = slices.DeleteFunc(slices.Clone(flags), func(s setting) bool { return !s.flagOnly })
+		}
+		if len(flags) == 0 {
 			continue
 		}
 		b.WriteString("\n| flag | default | what | allowed |\n|---|---|---|---|\n")
-		for _, s := range c.settings {
+		for _, s := range flags {
 			def := ""
 			if s.def != "" {
 				def = "`" + s.def + "`"

@@ -29,7 +29,7 @@ func helpText(cmds []command, name Command, width int, color bool) string {
 	} else {
 		p.line("%s  %s", p.bold("riftrelay "+string(name)), cmd.help)
 		p.line("")
-		p.line("Usage: riftrelay %s [flags]", name)
+		p.line("Usage: riftrelay %s%s [flags]", name, cmd.argument())
 	}
 	if cmd.readsEnvironment {
 		p.line("")

@@ -11,7 +11,7 @@ import (
 // Command is what the command line asks for.
 type Command string
 
-// The commands. Help and Version only have a Text to print.
+// The commands. Help, Version and Completion only have a Text to print.
 const (
 	Serve       Command = "serve"
 	Demo        Command = "demo"
@@ -20,6 +20,8 @@ const (
 	Validate    Command = "validate"
 	Status      Command = "status"
 	Trust       Command = "trust"
+	Top         Command = "top"
+	Completion  Command = "completion"
 	Help        Command = "help"
 	Version     Command = "version"
 )
@@ -27,12 +29,14 @@ const (
 // Invocation is a command line, understood.
 type Invocation struct {
 	Command  Command
-	Settings *Settings     // of Serve and Validate; of Healthcheck and Trust only what these need; all else has its default
-	Demo     DemoOptions   // of Demo
-	Sim      SimOptions    // of Sim
-	Status   StatusOptions // of Status
-	Text     string        // of Help and Version: print it on standard output
-	Warnings []string      // worth a line in the log, a sentence each
+	Settings *Settings       // of Serve and Validate; of Healthcheck and Trust only what these need; all else has its default
+	Demo     DemoOptions     // of Demo
+	Sim      SimOptions      // of Sim
+	Status   StatusOptions   // of Status
+	Top      TopOptions      // of Top
+	Validate ValidateOptions // of Validate
+	Text     string          // of Help, Version and Completion: print it on standard output
+	Warnings []string        // worth a line in the log, a sentence each
 }
 
 // Env is the world that Parse sees.
@@ -87,6 +91,12 @@ func Parse(args []string, env Env) (*Invocation, error) {
 		in.Settings.effective = append(in.Settings.effective, s.fill(sources, &r))
 	}
 	d.finish(in, cmd, env, sources, &r)
+	if in.Command == Completion {
+		if d.shell == "" && !r.wrong["SHELL"] {
+			r.bad("SHELL", "completion: no shell is named; allowed: bash, zsh or fish")
+		}
+		in.Text = completion(cmds, d.shell)
+	}
 	in.Warnings = r.warnings
 	in.Settings.reload = func() ([]riftrelay.Key, error) {
 		again, err := Parse(args, env)

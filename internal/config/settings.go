@@ -60,6 +60,7 @@ type Settings struct {
 	TraceEndpoint  string // OTEL_EXPORTER_OTLP_ENDPOINT, without a trailing slash; "" = no traces
 	EnableMetrics  bool
 	EnablePprof    bool
+	EnableSwagger  bool
 	MetricsOnRelay bool
 	LogLevel       slog.Level
 	LogFormat      string // "auto", "json" or "text"
@@ -196,6 +197,23 @@ type DemoOptions struct {
 	Pacing    float64       // burst share, 0 to 1
 	Seed      uint64        // of the load
 }
+
+// ValidateOptions are the flags of the check of the settings.
+type ValidateOptions struct {
+	Online bool // try each key
+}
+
+// TopOptions are the flags of the live view of a running relay.
+type TopOptions struct {
+	Addr  string // of its admin listener: host:port or a URL
+	Token string `json:"-"` // sent along; "" = none
+}
+
+// String leaves the token out.
+func (o TopOptions) String() string { return "addr=" + o.Addr }
+
+// GoString is String.
+func (o TopOptions) GoString() string { return "config.TopOptions{" + o.String() + "}" }
 
 // StatusOptions are the flags of the question for a running relay's state.
 type StatusOptions struct {

@@ -108,6 +108,9 @@ type finding struct {
 // find looks for s in the sources, the strongest first, and there under its name before its aliases.
 func (s setting) find(sources []source, r *report) (finding, bool) {
 	for i, src := range sources {
+		if s.flagOnly && src.where != onCommandLine {
+			continue
+		}
 		for j, name := range append([]string{s.name}, s.aliases...) {
 			text, ok := src.lookup(name)
 			text = strings.TrimSpace(text)
@@ -170,8 +173,14 @@ func (s setting) complain(f finding, err error, r *report) {
 	r.bad(s.name, fmt.Sprintf("%s %s; allowed: %s (set %s)", s.label(), shown, s.value.allowed, f.where))
 }
 
-// flag is the name on the command line.
-func (s setting) flag() string { return "--" + strings.ReplaceAll(strings.ToLower(s.name), "_", "-") }
+// flag is the name on the command line; what isn't a flag has none, and is
+// called what the help calls it.
+func (s setting) flag() string {
+	if s.argument {
+		return "<" + strings.ToLower(s.name) + ">"
+	}
+	return "--" + strings.ReplaceAll(strings.ToLower(s.name), "_", "-")
+}
 
 // label is the name in messages.
 func (s setting) label() string {

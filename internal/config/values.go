@@ -19,6 +19,8 @@ import (
 type value struct {
 	allowed string                  // what is allowed, in words
 	toggle  bool                    // the flag alone means true
+	words   []string                // all that is allowed, if it is so few; for completion
+	file    bool                    // it names a file
 	read    func(text string) error // keeps what text says; text is trimmed
 	show    func() string           // what was kept, without secrets; nil = the text itself
 }
@@ -98,6 +100,7 @@ func toggle(to *bool) value {
 	return value{
 		allowed: "true or false (also 1 and 0, yes and no, on and off)",
 		toggle:  true,
+		words:   []string{"true", "false"},
 		read: func(text string) error {
 			switch strings.ToLower(text) {
 			case "true", "t", "1", "yes", "y", "on":
@@ -115,6 +118,7 @@ func toggle(to *bool) value {
 func choice(to *string, allowed ...string) value {
 	return value{
 		allowed: strings.Join(allowed[:len(allowed)-1], ", ") + " or " + allowed[len(allowed)-1],
+		words:   allowed,
 		read: func(text string) error {
 			for _, a := range allowed {
 				if strings.EqualFold(text, a) {
@@ -157,6 +161,7 @@ func logLevel(to *slog.Level) value {
 func pacing(to *float64) value {
 	return value{
 		allowed: "spread, burst or a number from 0 to 1",
+		words:   []string{"spread", "burst"},
 		read: func(text string) error {
 			switch strings.ToLower(text) {
 			case "spread":
@@ -220,6 +225,13 @@ func aliases(to *[]riftrelay.Alias) value {
 			return nil
 		},
 	}
+}
+
+// file is the name of a file, which is read or written later.
+func file(to *string, allowed string) value {
+	v := text(to, allowed)
+	v.file = true
+	return v
 }
 
 // address is a host, or host:port; draft.finish puts a port to it.

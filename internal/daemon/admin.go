@@ -11,6 +11,7 @@ import (
 	"riftrelay"
 	"riftrelay/internal/admin"
 	"riftrelay/internal/config"
+	"riftrelay/internal/explorer"
 )
 
 // operator does what is wanted of the keys through the admin API. The log hears
@@ -43,12 +44,15 @@ func (o operator) RecheckKey(name string) error {
 func (r *relay) newAdmin(metrics http.Handler) http.Handler {
 	s := r.settings
 	guard := admin.Guard{Token: s.AdminToken(), Loopback: func() bool { return !beyondLoopback(r.admin.listener) }}
+	description := admin.Describe(config.BuildVersion())
+
 	mux := http.NewServeMux()
-	paths := append([]string{"/healthz", "/readyz"}, admin.Paths[:]...)
+	mux.Handle(explorer.Root, guard.Local(explorer.Handler(description)))
+	paths := append([]string{"/healthz", "/readyz", explorer.Root}, admin.Paths[:]...)
 	mux.HandleFunc("/healthz", r.health.alive)
 	mux.HandleFunc("/readyz", r.health.ready)
 	mux.Handle(admin.Root, admin.Handler(admin.Options{
-		Limiter: operator{r.limiter, r.health, r.log}, Matcher: s.Table, Guard: guard,
+		Limiter: operator{r.limiter, r.health, r.log}, Matcher: s.Table, Guard: guard, Description: explorer.Description(description),
 		Reload: func() (admin.Reloaded, error) { return r.reload("admin API") },
 	}))
 	if metrics != nil {

@@ -107,7 +107,7 @@ func newStage(ctx context.Context, o config.DemoOptions) (*stage, error) {
 func demoRelay(upstream string, burst float64, also riftrelay.Hooks) (*relay, error) {
 	settings := map[string]string{
 		"RIOT_TOKEN": "demo=" + demoKey, "UPSTREAM_URL": upstream, "PACING": fmt.Sprint(burst),
-		"LISTEN_ADDR": "127.0.0.1:0", "ADMIN_ADDR": "off", "ENABLE_METRICS": "false",
+		"LISTEN_ADDR": "127.0.0.1:0", "ADMIN_ADDR": "off", "ENABLE_METRICS": "false", "ENABLE_SWAGGER": "false",
 		"SHUTDOWN_TIMEOUT": "0", // what is queued at the end is refused at once
 	}
 	in, err := config.Parse(nil, config.Env{

@@ -9,6 +9,7 @@
 //   - tracing.go: what a collector of traces gets.
 //   - state.go: what outlives the process, and riftrelay status.
 //   - door.go: TLS and CONNECT at the relay's port; trust.go: riftrelay trust.
+//   - validate.go: the check of settings and keys; top.go: riftrelay top.
 //   - sim.go: the simulated edge on a port of its own.
 //   - demo.go, load.go, tally.go: the relay in front of a simulated edge, a load
 //     for it, and what became of it; view.go, screen.go draw that.
@@ -90,13 +91,11 @@ func (p Process) run(ctx context.Context, in *config.Invocation) error {
 		return p.status(ctx, in.Status)
 	case config.Trust:
 		return p.trust(in.Settings)
+	case config.Top:
+		return p.top(ctx, in.Top)
 	case config.Validate:
-		for _, w := range in.Warnings {
-			say(p.Stderr, "riftrelay: %s\n", w)
-		}
-		_, err := io.WriteString(p.Stdout, in.Settings.Describe())
-		return err
-	case config.Help, config.Version:
+		return p.validate(ctx, in)
+	case config.Help, config.Version, config.Completion:
 		_, err := io.WriteString(p.Stdout, in.Text)
 		return err
 	}

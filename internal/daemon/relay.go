@@ -11,6 +11,7 @@ import (
 
 	"riftrelay"
 	"riftrelay/internal/config"
+	"riftrelay/internal/explorer"
 	"riftrelay/internal/metrics"
 	"riftrelay/internal/proxy"
 	"riftrelay/redisstore"
@@ -91,6 +92,14 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks) (*rela
 	r := &relay{settings: s, log: log, limiter: limiter, store: store, base: base, health: health, keeper: keeper, meters: meters, tracing: tracing}
 	keys := s.Keys()
 	r.keys.Store(&keys)
+	var explore http.Handler
+	if s.EnableSwagger {
+		o := explorer.RelayOptions{Table: s.Table, Version: version}
+		for _, b := range s.Budgets {
+			o.Budgets = append(o.Budgets, b.Name)
+		}
+		explore = explorer.Handler(explorer.Relay(o))
+	}
 	connect, door, err := connecting(s)
 	if err != nil {
 		tracing.close()
@@ -98,7 +107,7 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks) (*rela
 	}
 	handler, err := proxy.New(proxy.Options{
 		Transport: pipeline, Table: s.Table, Keys: func() int { return len(*r.keys.Load()) },
-		Version: version, AdminAddr: s.Admin, Local: local, Observer: meters, Trace: tracing.enters(), Logger: log,
+		Version: version, AdminAddr: s.Admin, Local: local, Explorer: explore, Observer: meters, Trace: tracing.enters(), Logger: log,
 		StripRateHeaders: s.StripRateHeaders, Connect: connect,
 	})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -111,14 +112,17 @@ func (k *keeper) start() (stop func()) {
 
 // status asks a running relay for its state and prints it.
 func (p Process) status(ctx context.Context, o config.StatusOptions) error {
-	raw, err := admin.Ask(ctx, o.Addr)
+	raw, err := admin.Ask(ctx, o.Addr, "")
 	if err != nil {
-		return err
+		return fmt.Errorf("status: %w", err)
 	}
 	if o.JSON {
 		_, err = p.Stdout.Write(raw)
 		return err
 	}
 	_, colored := terminal(p.Stdout)
-	return admin.Print(p.Stdout, raw, colored && !p.noColor())
+	if err := admin.Print(p.Stdout, raw, colored && !p.noColor()); err != nil {
+		return fmt.Errorf("status: %w", err)
+	}
+	return nil
 }

@@ -20,13 +20,14 @@ var pageCSS string
 // page is what "/" shows.
 type page struct {
 	version, admin, docs string
+	explorer             bool   // there is one
 	policy               string // Content-Security-Policy
 }
 
 func newPage(o Options) page {
 	hash := sha256.Sum256([]byte(pageCSS))
 	return page{
-		version: o.Version, admin: o.AdminAddr, docs: o.Docs,
+		version: o.Version, admin: o.AdminAddr, docs: o.Docs, explorer: o.Explorer != nil,
 		policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) +
 			"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 	}
@@ -82,6 +83,9 @@ func (p page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		where += "<dt>State, limits, metrics</dt><dd>the admin listener, <code>" + html.EscapeString(p.admin) +
 			"</code>, with <code>/metrics</code></dd>\n"
 	}
+	if p.explorer {
+		where += `<dt>Every method, to try</dt><dd><a href="swagger/">the explorer</a></dd>` + "\n"
+	}
 	if strings.HasPrefix(p.docs, "https://") || strings.HasPrefix(p.docs, "http://") {
 		docs := html.EscapeString(p.docs)
 		where += `<dt>Documentation</dt><dd><a href="` + docs + `">` + docs + "</a></dd>\n"
@@ -92,6 +96,14 @@ func (p page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		"{{sample}}", html.EscapeString(sample),
 		"{{where}}", where,
 	).Replace(pageHTML))
+}
+
+const explorerPath = "/swagger"
+
+// explores reports whether a request target is the explorer's.
+func explores(target string) bool {
+	rest, is := strings.CutPrefix(target, explorerPath)
+	return is && (rest == "" || rest[0] == '/' || rest[0] == '?')
 }
 
 // origin is the relay as the client calls it. A Host that is no plain name and

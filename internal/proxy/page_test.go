@@ -3,10 +3,15 @@ package proxy
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+
+	"riftrelay/route"
 )
 
 func TestPage(t *testing.T) {
@@ -92,4 +97,51 @@ func TestWhatIsNoCall(t *testing.T) {
 	if obs.started != 0 || len(obs.done) != 0 || len(obs.refused) != 0 {
 		t.Errorf("these count as calls: %d %q %q", obs.started, obs.done, obs.refused)
 	}
+}
+
+// The explorer has its paths to itself, also where any host is forwarded, and
+// nothing else.
+func TestExplorer(t *testing.T) {
+	calls, seen := 0, []string(nil)
+	h, err := New(Options{
+		Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+			calls++
+			return nil, errors.New("no edge here")
+		}),
+		Table:    forwarding(t),
+		Explorer: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = append(seen, r.RequestURI) }),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := []string{"/swagger", "/swagger/", "/swagger?x", "/swagger/openapi.json", "/swagger/a/b?c=d"}
+	for _, path := range ours {
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, http.NoBody))
+	}
+	if !slices.Equal(seen, ours) || calls != 0 {
+		t.Errorf("the explorer was asked for %q; calls %d", seen, calls)
+	}
+	for _, path := range []string{"/swaggery/lol/status/v4/platform-data", "/euw1/swagger/", "/euw1/lol/status/v4/platform-data"} {
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, http.NoBody))
+	}
+	if len(seen) != len(ours) {
+		t.Errorf("the explorer was asked for %q", seen[len(ours):])
+	}
+
+	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+	r.Header.Set("Accept", "text/html")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	if !strings.Contains(w.Body.String(), `<a href="swagger/">`) {
+		t.Error("the page doesn't lead to the explorer")
+	}
+}
+
+func forwarding(t *testing.T) *route.Table {
+	t.Helper()
+	table, err := route.New(route.Options{ForwardUnknownHosts: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
 }

@@ -60,6 +60,11 @@ type Options struct {
 	// hears of them.
 	Local map[string]http.Handler
 
+	// Explorer serves /swagger and all that is below, so that no host of that
+	// name can be called. Like those of Local, what it answers are no calls.
+	// Nil means none.
+	Explorer http.Handler
+
 	// Observer hears of every call. Nil means nobody listens.
 	Observer Observer
 
@@ -110,6 +115,7 @@ type Handler struct {
 	userAgent []string
 	page      page
 	local     map[string]http.Handler
+	explorer  http.Handler // nil = none
 
 	stripRates bool
 	connect    *Connect
@@ -148,6 +154,7 @@ func New(o Options) (*Handler, error) {
 		userAgent: []string{"riftrelay/" + o.Version},
 		page:      newPage(o),
 		local:     o.Local,
+		explorer:  o.Explorer,
 
 		stripRates: o.StripRateHeaders,
 		connect:    o.Connect,
@@ -167,6 +174,10 @@ func New(o Options) (*Handler, error) {
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h.connect != nil && r.Method == http.MethodConnect {
 		h.serveConnect(w, r)
+		return
+	}
+	if h.explorer != nil && explores(r.RequestURI) {
+		h.explorer.ServeHTTP(w, r)
 		return
 	}
 	to, err := h.target(r)
