@@ -157,11 +157,11 @@ func ExampleConfig_store() {
 	edge := riot()
 	for _, replica := range []string{"a", "b"} {
 		limiter := must(riftrelay.New(riftrelay.Config{Keys: oneKeyOfYours, Store: store, Replica: replica}))
-		defer limiter.Close()
 		client := &http.Client{Transport: &riftrelay.Transport{Limiter: limiter, Base: edge}}
 		resp := must(client.Get("https://euw1.api.riotgames.com/lol/status/v4/platform-data"))
 		resp.Body.Close()
 		fmt.Println(limiter.Snapshot().Store.Replica, resp.StatusCode)
+		limiter.Close()
 	}
 	// Output:
 	// a 200

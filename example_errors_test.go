@@ -119,7 +119,7 @@ func ExampleErrTooManyKeys() {
 	r := platformData()
 	for i := range riftrelay.MaxCallKeys {
 		ctx := riftrelay.WithKey(context.Background(), fmt.Sprint("RGAPI-", i))
-		defer must(limiter.Acquire(ctx, r, riftrelay.Options{})).Release()
+		must(limiter.Acquire(ctx, r, riftrelay.Options{})) // and under way still
 	}
 	ctx := riftrelay.WithKey(context.Background(), "RGAPI-one-more")
 	_, err := limiter.Acquire(ctx, r, riftrelay.Options{})

@@ -17,7 +17,8 @@ func (l *Limiter) whyNoKey(r route.Route, o *Options) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	list := l.keys.Load()
-	g, keys := l.grouping.of(r, o), []*held(nil)
+	g := l.grouping.of(r, o)
+	var keys []*held
 	switch pin := int(o.Pin) - 1; {
 	case o.own != nil:
 		keys = []*held{o.own.held}
