@@ -1,6 +1,6 @@
 # What people run by hand. CI runs .ci/run, which does all of the first three.
 
-.PHONY: test lint bench long docs
+.PHONY: test lint bench long docs deploy
 
 # The README's test command with what CI adds to it.
 test:
@@ -21,6 +21,10 @@ bench:
 long:
 	go test -run TestSoak -v -soak 24 -timeout 1h .
 	go test -race -shuffle=on -count $(or $(COUNT),20) -timeout 2h ./...
+
+# Dashboard, alerts, compose file, image, unit, chart and release.
+deploy:
+	cd deploy/check && go test ./...
 
 # Writes docs/settings.md and .env.example from the declarations of the settings.
 docs:
