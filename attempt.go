@@ -57,7 +57,12 @@ func (a *attempt) send() (*http.Response, error) {
 	if a.t.Timeout > 0 {
 		a.idle = time.AfterFunc(a.t.Timeout, func() { cancel(ErrUpstreamTimeout) })
 	}
-	a.trace = httptrace.ClientTrace{GetConn: a.getConn, GotConn: a.gotConn, WroteRequest: a.wrote}
+	a.trace = httptrace.ClientTrace{GotConn: a.gotConn, WroteRequest: a.wrote}
+	if _, calls := a.t.base.(*http.Transport); calls {
+		a.traced = true
+	} else {
+		a.trace.GetConn = a.getConn
+	}
 	resp, err := a.t.base.RoundTrip(a.out.WithContext(httptrace.WithClientTrace(ctx, &a.trace)))
 	a.stopIdle()
 	if err != nil {
@@ -106,7 +111,7 @@ func (a *attempt) why(ctx context.Context, err error) error {
 func (a *attempt) observe(resp *http.Response, err error) learned {
 	a.took = time.Since(a.began)
 	a.mu.Lock()
-	a.line.stopLooking()
+	a.line.stopLooking(a.t)
 	var tcp limit.TCP
 	if err == nil {
 		tcp = a.line.now()
@@ -151,7 +156,7 @@ func (a *attempt) wrote(info httptrace.WroteRequestInfo) {
 		return // it went no further than a buffer
 	}
 	a.written = true
-	a.line.wrote(a.pending)
+	a.line.wrote(a)
 	wire := a.wire
 	a.mu.Unlock()
 	if wire != nil && info.Err == nil {
@@ -178,20 +183,11 @@ func (a *attempt) pending() {
 	}
 }
 
-// getConn is called before each sending. net/http sends a request again,
-// unasked, when a connection that it kept turns out to be dead, or when a server
-// takes an HTTP/2 stream back. Riot may have counted the first one, and a charge
-// is for one: the second doesn't leave, RoundTrip asks for another admission.
-//
-// Nothing here may wait: it can be called under a lock of net/http's.
+// getConn is called before a connection is looked for: so the base calls hooks.
 func (a *attempt) getConn(string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.traced = true
-	if a.written && a.refused == nil {
-		a.refused = errSentAgain
-		a.cancel(errSentAgain)
-	}
 }
 
 var errSentAgain = errors.New("riftrelay: a kept connection was dead, or its server took the call back")
@@ -202,6 +198,12 @@ var errStopped = errors.New("riftrelay: a 429 came, or the key was disabled, bef
 // request is written. If a 429 has stopped the call meanwhile, or its key was
 // disabled, it doesn't leave, and RoundTrip asks for another admission.
 //
+// Nor does a second sending: net/http sends a request again, unasked, when a
+// connection that it kept turns out to be dead, or when a server takes an HTTP/2
+// stream back. Riot may have counted the first one, and a charge is for one.
+//
+// Nothing here may wait: it can be called under a lock of net/http's.
+//
 // Over HTTP/2 a cancelled request is not written; over HTTP/1 it may be.
 func (a *attempt) gotConn(info httptrace.GotConnInfo) {
 	a.mu.Lock()
@@ -209,6 +211,10 @@ func (a *attempt) gotConn(info httptrace.GotConnInfo) {
 	a.kept = info.Reused || info.WasIdle
 	a.line.got(info.Conn)
 	a.wire = wireOf(info.Conn)
+	if a.written && a.refused == nil {
+		a.refused = errSentAgain
+		a.cancel(errSentAgain)
+	}
 	if a.refused == nil && !a.permit.Valid() {
 		a.refused = errStopped
 		a.body.spare()

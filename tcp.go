@@ -34,7 +34,29 @@ type connection struct {
 	final  bool // said is: what comes later concerns other calls
 	said   limit.TCP
 	sent   time.Time
-	look   *time.Timer // nil unless the call is out and unanswered
+	look   *look // nil unless the call is out and unanswered
+}
+
+// look is a timer for calls that are out. Each call needs one, and few ever see
+// it fire: they are used again.
+type look struct {
+	timer *time.Timer
+	at    *attempt // changes only while the timer stands still
+}
+
+func (l *look) fire() { l.at.pending() }
+
+// lookAt has an attempt's connection looked at after a while.
+func (t *Transport) lookAt(a *attempt) *look {
+	l, used := t.looks.Get().(*look)
+	if !used {
+		l = &look{at: a}
+		l.timer = time.AfterFunc(lookAfter, l.fire)
+		return l
+	}
+	l.at = a
+	l.timer.Reset(lookAfter)
+	return l
 }
 
 // got notes on which connection the call will go.
@@ -60,10 +82,10 @@ func (c *connection) now() limit.TCP {
 }
 
 // wrote has the connection looked at later, if there is anything to see.
-func (c *connection) wrote(look func()) {
+func (c *connection) wrote(a *attempt) {
 	if c.tells && c.look == nil {
 		c.sent = time.Now()
-		c.look = time.AfterFunc(lookAfter, look)
+		c.look = a.t.lookAt(a)
 	}
 }
 
@@ -75,15 +97,19 @@ func (c *connection) looked() limit.TCP {
 		c.said = tcp
 		c.said.Resent = 0 // that has been told
 	} else {
-		c.look.Reset(lookAfter)
+		c.look.timer.Reset(lookAfter)
 	}
 	return tcp
 }
 
 // stopLooking is for a call that is over.
-func (c *connection) stopLooking() {
-	if c.look != nil {
-		c.look.Stop()
-		c.look = nil
+func (c *connection) stopLooking(t *Transport) {
+	l := c.look
+	if l == nil {
+		return
+	}
+	if c.look = nil; l.timer.Stop() { // else it is firing, for this call still
+		l.at = nil
+		t.looks.Put(l)
 	}
 }

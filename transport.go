@@ -61,6 +61,7 @@ type Transport struct {
 
 	tcp     func(net.Conn) limit.TCP
 	retries allowance
+	looks   sync.Pool // of *look
 	once    sync.Once
 	base    http.RoundTripper
 	targets targets
