@@ -32,6 +32,8 @@ var layers = []layer{
 	{"internal/admin", []string{"internal/openapi", ".", "route", "limit"}, nil},
 	{"internal/explorer", []string{"internal/openapi", "route"}, []string{"github.com/swaggest/swgui"}},
 	{"internal/top", nil, []string{"charm.land/bubbletea", "github.com/charmbracelet/x"}},
+	{"internal/dashboard", []string{".", "route", "limit"}, nil},
+	{"internal/dashboard/browsertest", nil, nil}, // of tests
 	{"internal/metrics", []string{".", "route", "limit"}, []string{"github.com/prometheus/client_golang"}},
 	{"internal/proxy", []string{".", "route", "limit"}, nil},
 	{"internal/trust", nil, []string{"github.com/google/renameio"}},

@@ -11,6 +11,7 @@ import (
 	"riftrelay"
 	"riftrelay/internal/admin"
 	"riftrelay/internal/config"
+	"riftrelay/internal/dashboard"
 	"riftrelay/internal/explorer"
 )
 
@@ -48,7 +49,6 @@ func (r *relay) newAdmin(metrics http.Handler) http.Handler {
 
 	mux := http.NewServeMux()
 	mux.Handle(explorer.Root, guard.Local(explorer.Handler(description)))
-	paths := append([]string{"/healthz", "/readyz", explorer.Root}, admin.Paths[:]...)
 	mux.HandleFunc("/healthz", r.health.alive)
 	mux.HandleFunc("/readyz", r.health.ready)
 	mux.Handle(admin.Root, admin.Handler(admin.Options{
@@ -56,22 +56,43 @@ func (r *relay) newAdmin(metrics http.Handler) http.Handler {
 		Reload: func() (admin.Reloaded, error) { return r.reload("admin API") },
 	}))
 	if metrics != nil {
-		paths = append(paths, "/metrics")
 		mux.Handle("/metrics", metrics)
 	}
 	if s.EnablePprof {
-		paths = append(paths, "/debug/pprof/")
 		for path, profile := range map[string]http.HandlerFunc{
 			"": pprof.Index, "cmdline": pprof.Cmdline, "profile": pprof.Profile, "symbol": pprof.Symbol, "trace": pprof.Trace,
 		} {
 			mux.Handle("/debug/pprof/"+path, guard.Local(profile)) // a profile of the heap can hold keys
 		}
 	}
-	slices.Sort(paths)
-	index := fmt.Sprintf("RiftRelay %s, for operators\n\n%s\n", config.BuildVersion(), strings.Join(paths, "\n"))
-	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		w.Write([]byte(index))
-	})
+	mux.Handle("/", guard.Local(r.page.Handler()))
 	return mux
+}
+
+// newPage makes the page of the admin listener, which hears of everything; nil
+// without that listener.
+func (r *relay) newPage() riftrelay.Hooks {
+	s := r.settings
+	if s.Admin == "" {
+		return nil
+	}
+	r.page = dashboard.New(dashboard.Options{
+		Version: config.BuildVersion(),
+		Relay:   func() string { return r.front.listener.Addr().String() },
+		Index:   adminIndex(s),
+	})
+	return r.page
+}
+
+// adminIndex tells programs what the admin listener serves.
+func adminIndex(s *config.Settings) string {
+	paths := append([]string{"/healthz", "/readyz", explorer.Root}, admin.Paths[:]...)
+	if s.EnableMetrics {
+		paths = append(paths, "/metrics")
+	}
+	if s.EnablePprof {
+		paths = append(paths, "/debug/pprof/")
+	}
+	slices.Sort(paths)
+	return fmt.Sprintf("RiftRelay %s, for operators; in a browser this is the page\n\n%s\n", config.BuildVersion(), strings.Join(paths, "\n"))
 }

@@ -120,6 +120,15 @@ func (r *relay) serve(ctx context.Context, signals <-chan os.Signal) error {
 		})
 	}
 	running, stopping := context.WithCancel(ctx)
+	if r.page != nil {
+		watching, leave := context.WithCancel(context.WithoutCancel(ctx)) // how it drains is shown too
+		looked := make(chan struct{})
+		go func() {
+			defer close(looked)
+			r.page.Run(watching)
+		}()
+		defer func() { leave(); <-looked }()
+	}
 	g.Go(func() error {
 		r.reloading(running)
 		return nil
@@ -178,6 +187,9 @@ func (r *relay) stop(signals <-chan os.Signal) error {
 	}
 	cut := r.front.calls.Load()
 	closing()
+	if r.page != nil {
+		r.page.Close()
+	}
 	for _, s := range r.servers() {
 		_ = s.http.Close() // of closing a listener that is closed already
 	}

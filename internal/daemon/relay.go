@@ -11,6 +11,7 @@ import (
 
 	"riftrelay"
 	"riftrelay/internal/config"
+	"riftrelay/internal/dashboard"
 	"riftrelay/internal/explorer"
 	"riftrelay/internal/metrics"
 	"riftrelay/internal/proxy"
@@ -33,7 +34,8 @@ type relay struct {
 	hangup   <-chan os.Signal                // each asks to read the keys again; nil = none comes
 	tunnels  *proxy.Tunnels                  // nil = none
 	front    *server
-	admin    *server // nil = none
+	admin    *server              // nil = none
+	page     *dashboard.Dashboard // nil = none
 }
 
 // server is one listener and what serves it.
@@ -61,11 +63,12 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks) (*rela
 		tracing.close()
 		return nil, err
 	}
+	r := &relay{settings: s, log: log, store: store, meters: meters, tracing: tracing}
 	limits := s.Limiter()
 	if store != nil {
 		limits.Store, limits.Replica = store, replicaName()
 	}
-	limits.Hooks = riftrelay.MultiHooks(meters, riftrelay.LogHooks(log), tracing.hooks(), also)
+	limits.Hooks = riftrelay.MultiHooks(meters, riftrelay.LogHooks(log), tracing.hooks(), r.newPage(), also)
 	limiter, err := riftrelay.New(limits)
 	if err != nil {
 		tracing.close()
@@ -73,6 +76,9 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks) (*rela
 		return nil, err
 	}
 	meters.Watch(limiter.Snapshot)
+	if r.page != nil {
+		r.page.Watch(limiter.Snapshot)
+	}
 	keeper := &keeper{file: s.StateFile, limiter: limiter, log: log, written: meters.StateWritten}
 	keeper.load()
 
@@ -89,7 +95,7 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks) (*rela
 	if s.MetricsOnRelay {
 		local["/metrics"] = meters.Handler()
 	}
-	r := &relay{settings: s, log: log, limiter: limiter, store: store, base: base, health: health, keeper: keeper, meters: meters, tracing: tracing}
+	r.limiter, r.base, r.health, r.keeper = limiter, base, health, keeper
 	keys := s.Keys()
 	r.keys.Store(&keys)
 	var explore http.Handler
