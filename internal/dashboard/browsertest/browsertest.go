@@ -5,7 +5,8 @@
 //
 //	npm ci --ignore-scripts --prefix internal/dashboard/browsertest
 //
-// Without one of them the test is skipped, and says so; CI forbids that.
+// Without one of them the test is skipped, and says so; RIFTRELAY_REQUIRE=all
+// makes that a failure.
 package browsertest
 
 import (
@@ -29,14 +30,14 @@ func Run(t *testing.T, script string, patience time.Duration, env ...string) str
 	}
 	node, err := exec.LookPath("node")
 	if err != nil {
-		t.Skip("no node in PATH: the page is not tested in a browser")
+		lacks(t, "node in PATH")
 	}
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {
-		t.Skip("no chromium in PATH (apt-get install chromium): the page is not tested in a browser")
+		lacks(t, "chromium in PATH (apt-get install chromium)")
 	}
 	if _, err := os.Stat(filepath.Join(dir, "node_modules", "playwright-core")); err != nil {
-		t.Skip("playwright-core is not installed (npm ci --ignore-scripts --prefix internal/dashboard/browsertest): the page is not tested in a browser")
+		lacks(t, "playwright-core (npm ci --ignore-scripts --prefix internal/dashboard/browsertest)")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -48,6 +49,15 @@ func Run(t *testing.T, script string, patience time.Duration, env ...string) str
 		t.Fatalf("%s: %v\n%s", script, err, out)
 	}
 	return string(out)
+}
+
+func lacks(t *testing.T, what string) {
+	t.Helper()
+	none := "there is no " + what + ": the page is not tested in a browser"
+	if os.Getenv("RIFTRELAY_REQUIRE") == "all" {
+		t.Fatal(none)
+	}
+	t.Skip(none)
 }
 
 // here finds this directory from that of any package, where tests run.
