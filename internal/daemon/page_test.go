@@ -85,7 +85,10 @@ func TestViewersSeeTheEnd(t *testing.T) {
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("with a viewer a stop takes %v", took)
 	}
-	for next() != "" {
+	for d := next(); d != ""; d = next() {
+		if strings.Contains(d, canary) {
+			t.Errorf("a viewer is told the key: %s", d)
+		}
 	}
 	if last := events[len(events)-1]; last != "bye" {
 		t.Errorf("the last that a viewer hears is %q, want bye", last)
