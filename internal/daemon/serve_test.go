@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -29,6 +30,7 @@ const status = "/euw1/lol/status/v4/platform-data"
 func world(vars map[string]string) config.Env {
 	return config.Env{
 		Lookup: func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
+		Names:  func() []string { return slices.Collect(maps.Keys(vars)) },
 		ReadFile: func(name string) ([]byte, error) {
 			return nil, &os.PathError{Op: "open", Path: name, Err: os.ErrNotExist}
 		},
