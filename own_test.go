@@ -43,7 +43,7 @@ func TestOwnLimits(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			wg := backlog(ctx, t, s.client, 30, byPUUID, status, naStatus)
 			start := time.Now()
-			after := func(d time.Duration) time.Time { return start.Add(d) }
+			after := start.Add
 			until := func(d time.Duration) { time.Sleep(time.Until(after(d))) }
 
 			until(5 * time.Second)

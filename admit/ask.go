@@ -229,9 +229,8 @@ func (m *Machine) Replied(now, sentAt limit.Instant, q *Ask, r limit.Reply) {
 		m.lost(now, a)
 	}
 	a.epoch = r.Epoch
-	app := m.unusedApp
 	if a.key >= 0 {
-		app, _ = m.scopesOf(a, q)
+		app, _ := m.scopesOf(a, q)
 		app.Adopt(now, r.App)
 	}
 	a.host.margin.Compare(now, r.Margin, r.Trip)

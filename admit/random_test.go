@@ -91,7 +91,7 @@ func (c *chaos) step() {
 		default: // more often than the former
 			c.m.Enable(c.now, id)
 		}
-	case n == 15 && c.r.IntN(4) == 0:
+	case n == 15 && c.r.IntN(3) == 0:
 		c.ownLimit()
 	case n == 15 && c.r.IntN(10) == 0:
 		c.m.SetBurst(c.now, c.bursts[c.r.IntN(len(c.bursts))])

@@ -90,14 +90,12 @@ func (s *storeScope) share(now millis, me *seat, class, room int) int {
 				drink++
 			}
 		}
-		if need := drink * (mark - level); need > left {
+		need := drink * (mark - level)
+		if need > left {
 			level += (left + drink - 1) / drink // rounded up: who asks first has what is left over
-			left = 0
 			break
-		} else {
-			left -= need
-			level = mark
 		}
+		level, left = mark, left-need
 	}
 	return min(want, room, max(0, level-me.served))
 }

@@ -82,7 +82,8 @@ func ParseURL(text string) (Address, error) {
 	if err := a.readHosts(authority, path); err != nil {
 		return a, err
 	}
-	return a, a.readQuery(query)
+	err := a.readQuery(query)
+	return a, err
 }
 
 // readUser reads user:password.

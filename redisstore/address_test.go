@@ -71,7 +71,7 @@ func TestClientsWaitBriefly(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := a.client(d, nil)
-		defer c.Close()
+		t.Cleanup(func() { c.Close() })
 		var got, tls string
 		switch c := c.(type) {
 		case *redis.Client:

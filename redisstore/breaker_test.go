@@ -185,7 +185,7 @@ func hangingServer(t *testing.T) string {
 				c.Close()
 				continue
 			}
-			defer c.Close()
+			defer c.Close() //nolint:gocritic // until the listener closes
 		}
 	}()
 	return l.Addr().String()

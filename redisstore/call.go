@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -109,7 +110,7 @@ func (s *Store) call(ctx context.Context, clock *serverClock, p script, key, nam
 	if own := overdue(ctx); own != nil {
 		return nil, own // the caller's haste says nothing of the server
 	}
-	if _, ok := err.(*JumpError); ok {
+	if jump := (*JumpError)(nil); errors.As(err, &jump) {
 		return nil, err
 	}
 	e := away(err, s.link.secrets)

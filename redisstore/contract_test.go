@@ -60,11 +60,11 @@ func harness(t testing.TB, s *Store, set func(ms int64), lose func()) limittest.
 func TestContract(t *testing.T) {
 	t.Run("real", func(t *testing.T) {
 		server := startServer(t)
-		real := func(t testing.TB) limittest.Harness {
+		onServer := func(t testing.TB) limittest.Harness {
 			return harness(t, realWithClock(t, server), func(int64) {}, func() { server.do("FLUSHALL") })
 		}
-		limittest.Run(t, real)
-		t.Run("against the model", func(t *testing.T) { limittest.Check(t, real, 1, 10_000) })
+		limittest.Run(t, onServer)
+		t.Run("against the model", func(t *testing.T) { limittest.Check(t, onServer, 1, 10_000) })
 	})
 	t.Run("miniredis", func(t *testing.T) {
 		limittest.Run(t, func(t testing.TB) limittest.Harness {

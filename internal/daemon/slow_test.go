@@ -51,7 +51,7 @@ func newSlowRig(t *testing.T, sim riotsim.Config) *slowRig {
 		t.Fatal(err)
 	}
 	g := &slowRig{riotsim.Pipe(), edge, l, newServer("TEST", "", h, log)}
-	go g.server.serve(g.Listener) //nolint:errcheck // its end
+	go g.server.serve(g.Listener)
 	t.Cleanup(func() { g.server.http.Close(); g.server.connections.Wait(); l.Close(); edge.Close() })
 	return g
 }
@@ -121,7 +121,7 @@ func TestLargeHeaders(t *testing.T) {
 				g := newSlowRig(t, riotsim.Config{Requests: -1})
 				c := g.dial(t)
 				defer c.Close()
-				go io.WriteString(c, "GET "+status+" HTTP/1.1\r\nHost: x\r\nX-Padding: "+strings.Repeat("x", size)+"\r\n\r\n") //nolint:errcheck // refused in the middle
+				go io.WriteString(c, "GET "+status+" HTTP/1.1\r\nHost: x\r\nX-Padding: "+strings.Repeat("x", size)+"\r\n\r\n")
 				resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 				if err != nil || resp.StatusCode != want {
 					t.Fatalf("%v, %v; want %d", resp, err, want)

@@ -132,7 +132,7 @@ func callWith(ctx context.Context, s *config.Settings, base http.RoundTripper, k
 	if err != nil {
 		return verdict{word: "not tried", detail: err.Error()}
 	}
-	defer limiter.Close()
+	defer func() { _ = limiter.Close() }() // never fails
 	t := &riftrelay.Transport{Limiter: limiter, Base: base, Upstream: s.UpstreamURL, Timeout: s.UpstreamTimeout}
 	req, err := http.NewRequestWithContext(ctx, r.Method.Verb, "https://"+r.Host+".api.riotgames.com"+r.Method.Template, http.NoBody)
 	if err != nil {

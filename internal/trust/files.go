@@ -52,8 +52,8 @@ func readKey(file string) (*ecdsa.PrivateKey, error) {
 		return nil, fmt.Errorf("TRUST_DIR: %s can be used by everybody on this machine, its mode is %#o; allowed: 0600", file, mode)
 	}
 	if block, _ := pem.Decode(text); block != nil {
-		if any, err := x509.ParsePKCS8PrivateKey(block.Bytes); err == nil {
-			if key, ok := any.(*ecdsa.PrivateKey); ok && key.Curve == elliptic.P256() {
+		if held, err := x509.ParsePKCS8PrivateKey(block.Bytes); err == nil {
+			if key, ok := held.(*ecdsa.PrivateKey); ok && key.Curve == elliptic.P256() {
 				return key, nil
 			}
 		}
@@ -79,12 +79,12 @@ func makeKey(dir, file string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(draft.Name())
-	_, err = draft.Write(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
-	if err == nil {
-		err = draft.Sync()
+	defer func() { _ = os.Remove(draft.Name()) }() // gone already, unless it was linked
+	_, wrote := draft.Write(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+	if wrote == nil {
+		wrote = draft.Sync()
 	}
-	if err = errors.Join(err, draft.Close()); err != nil {
+	if err := errors.Join(wrote, draft.Close()); err != nil {
 		return err
 	}
 	err = os.Link(draft.Name(), file) // unlike a rename, it replaces nothing

@@ -38,14 +38,14 @@ var fairness = []promise{
 	{"the claim of one that asks no more ends", func(u *user) {
 		u.know("10:1", "m", wide)
 		u.sent(0, u.mustGrant("a", "m", 10, 10)...)
-		u.grants("gone", "m", 10)
+		u.grants("gone", 10)
 		u.Wait(1000 * time.Millisecond)
 		u.Wait(5 * time.Millisecond)
-		if n := len(u.grants("a", "m", 10)); n > 5 {
+		if n := len(u.grants("a", 10)); n > 5 {
 			u.Errorf("a had %d of 10 at once, with another waiting", n)
 		}
 		u.Wait(time.Second + 100*time.Millisecond)
-		if n := len(u.grants("a", "m", 10)); n < 5 {
+		if n := len(u.grants("a", 10)); n < 5 {
 			u.Errorf("a had %d after the other's claim ended", n)
 		}
 	}},
@@ -93,7 +93,7 @@ var fairness = []promise{
 			u.Fatalf("%d granted", len(r.Grants))
 		}
 		u.Wait(1010 * time.Millisecond)
-		if n := len(u.grants("a", "m", 10)); n > 1 {
+		if n := len(u.grants("a", 10)); n > 1 {
 			u.Errorf("normal had %d while high waited", n)
 		}
 		if r := u.admit(asking("b", wantHigh("m", 10))); len(r.Grants) < 9 {

@@ -156,7 +156,7 @@ var limits = []promise{
 		if v.Used != 4 || v.Others != 6 {
 			u.Fatalf("%+v; want 4 of our own and 6 of others", v)
 		}
-		if n := len(u.grants("a", "m", 30)); n > 1 {
+		if n := len(u.grants("a", 30)); n > 1 {
 			u.Errorf("%d went at once, want a burst no more", n)
 		}
 		// After a second as many of others are expected as in the one before,

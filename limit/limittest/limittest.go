@@ -130,10 +130,10 @@ func class(high bool) int {
 	return 0
 }
 
-// grants asks for n calls of a method, and gives the permits.
-func (u *user) grants(replica, method string, n int) []limit.Grant {
+// grants asks for n calls of method m, and gives the permits.
+func (u *user) grants(replica string, n int) []limit.Grant {
 	u.Helper()
-	return u.admit(asking(replica, want(method, n))).Grants
+	return u.admit(asking(replica, want("m", n))).Grants
 }
 
 // mustGrant asks for n calls of a method, of which so many have to be granted.
