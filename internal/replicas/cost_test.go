@@ -1,0 +1,88 @@
+package replicas
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"riftrelay/internal/redisserver"
+)
+
+// used is what scripts have cost a server until now.
+type used struct {
+	calls int
+	cpu   time.Duration // of the process
+}
+
+func usedBy(t *testing.T, s *redisserver.Server) (u used) {
+	t.Helper()
+	for _, m := range regexp.MustCompile(`cmdstat_(?:evalsha|eval):calls=(\d+)`).FindAllStringSubmatch(fmt.Sprint(do(t, s, "INFO", "commandstats")), -1) {
+		n, _ := strconv.Atoi(m[1])
+		u.calls += n
+	}
+	for _, m := range regexp.MustCompile(`used_cpu_(?:sys|user):([0-9.]+)`).FindAllStringSubmatch(fmt.Sprint(do(t, s, "INFO", "cpu")), -1) {
+		seconds, _ := strconv.ParseFloat(m[1], 64)
+		u.cpu += time.Duration(seconds * 1e9)
+	}
+	return u
+}
+
+// A line of 2,000 costs the store no more than one of 10.
+func TestCostOfQueues(t *testing.T) {
+	t.Parallel()
+	redis := startRedis(t)
+	r := newRig(t, limitText)
+	r.startAll(redis.URL(), redis.URL())
+	perSecond := func(waiters int) (calls, cpu float64) {
+		for _, p := range r.relays {
+			defer r.call(p, habit{n: waiters / 2}).end()
+		}
+		time.Sleep(4 * time.Second) // until all of them wait
+		before := usedBy(t, redis)
+		began := time.Now()
+		time.Sleep(5 * time.Second)
+		after := usedBy(t, redis)
+		n := after.calls - before.calls
+		return float64(n) / time.Since(began).Seconds(), float64((after.cpu - before.cpu).Microseconds()) / float64(n)
+	}
+	few, fewCPU := perSecond(10)
+	many, manyCPU := perSecond(2000)
+	if many > 1.5*few+5 {
+		t.Errorf("2,000 waiters: %.0f calls/s of the store; 10: %.0f", many, few)
+	}
+	r.most(0)
+	measured(t, "at 50 calls/s of Riot's: 10 waiters %.1f calls/s of the store at %.0f µs, 2,000 waiters %.1f at %.0f µs, all that the server does included", few, fewCPU, many, manyCPU)
+}
+
+// A call at a quiet time waits for one way to the store and back, no longer.
+func TestAddedWait(t *testing.T) {
+	t.Parallel()
+	const trip = 20 * time.Millisecond
+	redis := startRedis(t)
+	w := newWay(t, redis.Addr)
+	w.set(condition{delay: trip / 2})
+	one, many := newRig(t, limitText, "PACING=burst"), newRig(t, limitText, "PACING=burst")
+	one.start("")
+	many.startAll(w.url(), w.url())
+	mean := func(c *callers, from time.Time) time.Duration {
+		list, sum := c.took(from, time.Now()), time.Duration(0)
+		for _, d := range list[:len(list)*9/10] { // a machine that is busy with something else for once isn't meant
+			sum += d
+		}
+		return sum / time.Duration(len(list)*9/10)
+	}
+	rare := habit{n: 1, think: 100 * time.Millisecond}
+	alone, shared := one.call(one.relays[0], rare), many.call(many.relays[0], rare)
+	time.Sleep(3 * time.Second)
+	from := time.Now()
+	time.Sleep(8 * time.Second)
+	a, s := mean(alone, from), mean(shared, from)
+	if added := s - a; added > trip+5*time.Millisecond {
+		t.Errorf("calls take %v, without a store %v: %v more, with %v to the store and back", s, a, added, trip)
+	}
+	one.most(0)
+	many.most(0)
+	measured(t, "20 ms from the store: a call at a quiet time takes %v, without a store %v", s.Round(100*time.Microsecond), a.Round(100*time.Microsecond))
+}
