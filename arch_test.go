@@ -41,6 +41,10 @@ var layers = []layer{
 	// A format; it knows nothing of ours.
 	{"internal/openapi", nil, nil},
 
+	// A redis-server for the demo and for tests, and tests of replicas as processes.
+	{"internal/redisserver", nil, nil},
+	{"internal/replicas", nil, nil},
+
 	// OpenTelemetry stays with those who import this package.
 	{"otelriftrelay", []string{".", "route"}, []string{"go.opentelemetry.io/otel"}},
 

@@ -132,7 +132,7 @@ func TestNothingSecretIsStored(t *testing.T) {
 // A wrong password is told as such, and not shown.
 func TestWrongPassword(t *testing.T) {
 	server := startServer(t, "--requirepass", "right")
-	for _, url := range []string{"redis://:wr0ng@" + server.addr, "redis://" + server.addr} {
+	for _, url := range []string{"redis://:wr0ng@" + server.Addr, "redis://" + server.Addr} {
 		s, err := New(context.Background(), Options{URL: url, Timeout: 5 * time.Second})
 		if err != nil {
 			t.Fatal(err)
@@ -144,7 +144,7 @@ func TestWrongPassword(t *testing.T) {
 		}
 		s.Close()
 	}
-	if err := redis.NewClient(&redis.Options{Addr: server.addr, Password: "right"}).Ping(t.Context()).Err(); err != nil {
+	if err := redis.NewClient(&redis.Options{Addr: server.Addr, Password: "right"}).Ping(t.Context()).Err(); err != nil {
 		t.Error(err)
 	}
 }

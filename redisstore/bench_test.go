@@ -27,7 +27,7 @@ func BenchmarkAdmit(b *testing.B) {
 
 func benchmarkAdmit(b *testing.B, permits int, burst float64) {
 	server := startServer(b)
-	s := patient(b, "unix://"+server.socket(), nil)
+	s := patient(b, "unix://"+server.Socket(), nil)
 	limits := []limit.Quota{{N: 500 * permits, W: 10 * time.Second}, {N: 30_000 * permits, W: 600 * time.Second}}
 	method := []limit.Quota{{N: 2000 * permits, W: 10 * time.Second}}
 	var last [3]limit.Reply

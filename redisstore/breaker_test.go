@@ -65,7 +65,7 @@ func TestFreeze(t *testing.T) {
 	w := &watch{}
 	s := patient(t, server.url(), func(o *Options) { o.Timeout = 250 * time.Millisecond; w.options(o) })
 	granted(t, s)
-	if err := server.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+	if err := server.Process().Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
 	frozen := time.Now()
@@ -88,7 +88,7 @@ func TestFreeze(t *testing.T) {
 		t.Errorf("%d callers waited %v for a server that is known to be away", many, took)
 	}
 	time.Sleep(time.Until(frozen.Add(600 * time.Millisecond))) // the call that waits there is too late by now
-	if err := server.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+	if err := server.Process().Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 	untilUp(t, s)
@@ -117,7 +117,7 @@ func TestKillAndRestart(t *testing.T) {
 	s := patient(t, server.url(), nil)
 	hints := s.Hints()
 	first := granted(t, s)
-	server.kill()
+	server.Kill()
 	_, err := s.Admit(t.Context(), oneCall())
 	var e *AwayError
 	if !errors.As(err, &e) || e.Reason != ReasonNetwork {
@@ -134,7 +134,7 @@ func TestKillAndRestart(t *testing.T) {
 // A store can be made while its server is away.
 func TestStartsWithoutServer(t *testing.T) {
 	server := startServer(t)
-	server.kill()
+	server.Kill()
 	s := patient(t, server.url(), nil)
 	if state, err := s.State(); state != Away || !errors.Is(err, ErrAway) {
 		t.Fatalf("%v, %v", state, err)

@@ -48,7 +48,7 @@ func realWithClock(t testing.TB, server *server) *Store {
 		return strings.Replace(text, clock, "{ARGV[6], ARGV[7]}", 1)
 	})
 	server.do("FLUSHALL")
-	s, err := newStore(t.Context(), Options{URL: "unix://" + server.socket(), Timeout: 5 * time.Second}, scripts)
+	s, err := newStore(t.Context(), Options{URL: "unix://" + server.Socket(), Timeout: 5 * time.Second}, scripts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		// The tests mostly wait. How many run at once isn't a matter of processors.
-		if err := flag.Set("test.parallel", "12"); err != nil {
+		if err := flag.Set("test.parallel", "16"); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
