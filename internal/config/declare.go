@@ -318,6 +318,7 @@ func demoOptions(o *DemoOptions) []setting {
 		{name: "FOR", def: "0", help: "how long; 0 = until Ctrl-C", value: duration(&o.For, 0, longest, "until Ctrl-C")},
 		{name: "RATE_LIMIT", def: "20:1,100:10", help: "application limit of the simulated edge", value: quotas(&o.RateLimit)},
 		{name: "PACING", def: "spread", help: "spread, burst, or 0 to 1: the unpaced share", value: pacing(&o.Pacing)},
+		{name: "REPLICAS", def: "1", help: "relays that share the key, 1 to 8", value: replicas(&o.Replicas)},
 		{name: "SEED", def: "1", help: "seed of the load; the same seed, the same calls", value: seed(&o.Seed)},
 	})
 }

@@ -195,6 +195,7 @@ type DemoOptions struct {
 	For       time.Duration // 0 = until interrupted
 	RateLimit string        // application limit of the simulated edge, "20:1,100:120"
 	Pacing    float64       // burst share, 0 to 1
+	Replicas  int           // relays that share the key; 0 is 1
 	Seed      uint64        // of the load
 }
 

@@ -42,6 +42,23 @@ func number(to *int, most int) value {
 	}
 }
 
+// mostReplicas is how many relays a demo may have.
+const mostReplicas = 8
+
+func replicas(to *int) value {
+	return value{
+		allowed: fmt.Sprintf("a whole number from 1 to %d", mostReplicas),
+		read: func(text string) error {
+			n, err := strconv.Atoi(text)
+			if err != nil || n < 1 || n > mostReplicas {
+				return errNotAllowed
+			}
+			*to = n
+			return nil
+		},
+	}
+}
+
 func seed(to *uint64) value {
 	return value{
 		allowed: "a whole number, 0 or more",

@@ -55,7 +55,7 @@ func demo(ctx context.Context, o config.DemoOptions, out screen) error {
 	}
 	show := &show{stage: s, out: out, options: o, began: time.Now()}
 	err = s.play(ctx, show.run)
-	report := summary{counts: s.tally.counts(), edge: s.edge.Report(), took: time.Since(show.began), options: o}
+	report := summary{counts: s.tally.counts(), edge: s.edge.Report(), took: time.Since(show.began), options: o, store: s.judge.name}
 	width := 0
 	if out.isTTY {
 		width, _ = out.cells()
@@ -68,7 +68,8 @@ func demo(ctx context.Context, o config.DemoOptions, out screen) error {
 type stage struct {
 	edge   *riotsim.Edge
 	riot   net.Listener
-	relay  *relay
+	relays []*relay
+	judge  judge
 	load   load
 	client *http.Transport
 	tally  *tally
@@ -91,23 +92,49 @@ func newStage(ctx context.Context, o config.DemoOptions) (*stage, error) {
 	if s.riot, err = lc.Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
 		return nil, err
 	}
-	if s.relay, err = demoRelay("http://"+s.riot.Addr().String(), o.Pacing, s.tally); err == nil {
-		err = s.relay.listen(ctx)
-	}
-	if err != nil {
+	if err := s.open(ctx, o); err != nil {
 		s.riot.Close()
+		for _, r := range s.relays {
+			r.abandon()
+		}
+		s.judge.close()
 		return nil, err
 	}
 	s.client = &http.Transport{MaxIdleConnsPerHost: 128}
-	s.load = load{relay: "http://" + s.relay.front.listener.Addr().String(), http: &http.Client{Transport: s.client}, seed: o.Seed, tally: s.tally}
+	s.load = load{http: &http.Client{Transport: s.client}, seed: o.Seed, tally: s.tally}
+	for _, r := range s.relays {
+		s.load.relays = append(s.load.relays, "http://"+r.front.listener.Addr().String())
+	}
 	return s, nil
 }
 
+// open has the relays listen, and what they share be there.
+func (s *stage) open(ctx context.Context, o config.DemoOptions) error {
+	if o.Replicas > 1 {
+		var err error
+		if s.judge, err = newJudge(); err != nil {
+			return err
+		}
+	}
+	for range max(1, o.Replicas) {
+		r, err := demoRelay("http://"+s.riot.Addr().String(), o.Pacing, s.tally, s.judge)
+		if err != nil {
+			return err
+		}
+		if err := r.listen(ctx); err != nil {
+			return err
+		}
+		s.relays = append(s.relays, r)
+	}
+	return nil
+}
+
 // demoRelay is a relay as the settings make it, whatever the environment says.
-func demoRelay(upstream string, burst float64, also riftrelay.Hooks) (*relay, error) {
+func demoRelay(upstream string, burst float64, also riftrelay.Hooks, judge judge) (*relay, error) {
 	settings := map[string]string{
 		"RIOT_TOKEN": "demo=" + demoKey, "UPSTREAM_URL": upstream, "PACING": fmt.Sprint(burst),
 		"LISTEN_ADDR": "127.0.0.1:0", "ADMIN_ADDR": "off", "ENABLE_METRICS": "false", "ENABLE_SWAGGER": "false",
+		"STORE_URL":        judge.url,
 		"SHUTDOWN_TIMEOUT": "0", // what is queued at the end is refused at once
 	}
 	in, err := config.Parse(nil, config.Env{
@@ -117,7 +144,7 @@ func demoRelay(upstream string, burst float64, also riftrelay.Hooks) (*relay, er
 	if err != nil {
 		return nil, err
 	}
-	return assemble(in.Settings, slog.New(slog.DiscardHandler), also)
+	return assemble(in.Settings, slog.New(slog.DiscardHandler), also, judge.store)
 }
 
 // play runs everything until ctx ends, and watch along with it. What has been
@@ -127,7 +154,10 @@ func (s *stage) play(ctx context.Context, watch func(context.Context) error) err
 	defer down()
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.edge.Serve(s.riot) })
-	g.Go(func() error { return s.relay.serve(up, nil) })
+	defer s.judge.close()
+	for _, r := range s.relays {
+		g.Go(func() error { return r.serve(up, nil) })
+	}
 	g.Go(func() error { return watch(ctx) })
 	g.Go(func() error {
 		calls, cut := context.WithCancel(up)
@@ -175,7 +205,7 @@ func (s *show) run(ctx context.Context) error {
 	every := lineEvery
 	if s.out.isTTY {
 		every = frameEvery
-	} else if _, err := fmt.Fprintf(s.out.w, "RiftRelay demo: a simulated Riot allows %s per host, pacing %s\n", s.options.RateLimit, pacingName(s.options.Pacing)); err != nil {
+	} else if _, err := fmt.Fprintf(s.out.w, "RiftRelay demo: a simulated Riot allows %s per host, pacing %s%s\n", s.options.RateLimit, pacingName(s.options.Pacing), s.judge.says(s.options.Replicas)); err != nil {
 		return err
 	}
 	painter := painter{out: s.out}
@@ -213,7 +243,17 @@ func (s *show) frame() frame {
 		then = moment{at: s.began}
 	}
 	over := now.at.Sub(then.at).Seconds()
-	snapshot := s.relay.limiter.Snapshot()
+	var all []riftrelay.Snapshot
+	for _, r := range s.relays {
+		all = append(all, r.limiter.Snapshot())
+	}
+	snapshot := together(all)
+	var replicas []float64
+	if len(s.relays) > 1 {
+		for i := range s.relays {
+			replicas = append(replicas, float64(now.By[i]-then.By[i])/over)
+		}
+	}
 	return frame{
 		Elapsed: now.at.Sub(s.began), For: s.options.For, Limit: s.options.RateLimit, Pacing: pacingName(s.options.Pacing),
 		Sent: now.Sent, Accepted: now.Accepted, Refused: now.refused(), TooMany: s.edge.Report().Rejected.Total(),
@@ -222,5 +262,7 @@ func (s *show) frame() frame {
 		Normal: s.tally.since(now.at.Add(-waitsOver), riftrelay.Normal),
 		High:   s.tally.since(now.at.Add(-waitsOver), riftrelay.High),
 		Hosts:  hostsOf(snapshot, shortNames),
+
+		Replicas: replicas, Store: storeOf(all, s.judge),
 	}
 }

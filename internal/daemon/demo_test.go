@@ -3,12 +3,14 @@ package daemon
 import (
 	"context"
 	"io"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"riftrelay/internal/config"
+	"riftrelay/internal/redisserver"
 )
 
 // The demo's promise, over real sockets: the limit is used, and Riot never has
@@ -77,5 +79,66 @@ func TestDemoOfNoTime(t *testing.T) {
 func TestDemoNamesWhatIsWrong(t *testing.T) {
 	if err := demo(t.Context(), config.DemoOptions{RateLimit: "20"}, screen{}); err == nil || !strings.Contains(err.Error(), `"20"`) {
 		t.Errorf("%v", err)
+	}
+}
+
+// Three relays on one key do what one does, whether they share a redis-server or,
+// where there is none, a store in memory.
+func TestDemoReplicas(t *testing.T) {
+	_, none := redisserver.Find()
+	if none != nil && os.Getenv("RIFTRELAY_REQUIRE") == "all" {
+		t.Fatal(none)
+	}
+	for _, c := range []struct{ name, path, store string }{
+		{"redis", os.Getenv("PATH"), "a redis-server"},
+		{"memory", "", "a store in memory, for there is no redis-server here"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.path != "" && none != nil {
+				t.Skip(none)
+			}
+			if c.path == "" {
+				t.Setenv("REDIS_BIN", "")
+				t.Setenv("VALKEY_BIN", "")
+			}
+			t.Setenv("PATH", c.path)
+			var b strings.Builder
+			if err := demo(t.Context(), config.DemoOptions{For: 3500 * time.Millisecond, RateLimit: "20:1", Replicas: 3, Seed: 1}, screen{w: &b}); err != nil {
+				t.Fatal(err)
+			}
+			out := b.String()
+			for _, want := range []string{
+				`; 3 relays share ` + c.store + `\n`,
+				`(?m)^0:02 .*  replicas [1-9][0-9.]*/s [1-9][0-9.]*/s [1-9][0-9.]*/s `,
+				`(?m)^  429s 0 `,
+				`(?m)^  replicas  ([1-9][0-9]+ \+ ){2}[1-9][0-9]+ of them, by way of 3 relays that share ` + c.store + `$`,
+			} {
+				if !regexp.MustCompile(want).MatchString(out) {
+					t.Errorf("no %s", want)
+				}
+			}
+			if m := regexp.MustCompile(`accepted  (\d+) by Riot's own count, (\d+) by`).FindStringSubmatch(out); m == nil || m[1] != m[2] {
+				t.Errorf("the books differ: %q", m)
+			}
+			if t.Failed() {
+				t.Log(out)
+			}
+		})
+	}
+}
+
+// On a terminal they have a line of their own, which fits.
+func TestDemoReplicasOnATerminal(t *testing.T) {
+	f := busyFrame()
+	f.Replicas, f.Store = []float64{13.3, 13, 13.7}, "share a redis-server, 0.4 ms away"
+	for _, width := range []int{40, 80, 120} {
+		lines := f.lines(width, 24, false)
+		if !strings.Contains(lines[0], "3 replicas") {
+			t.Errorf("at %d cells the title is %q", width, lines[0])
+		}
+		want := "replicas  13.3/s  13.0/s  13.7/s  share a redis-server, 0.4 ms away"
+		if got := lines[3]; !strings.HasPrefix(want, strings.TrimRight(got, " ")) || width >= 80 && got != want {
+			t.Errorf("at %d cells %q", width, got)
+		}
 	}
 }

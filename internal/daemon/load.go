@@ -17,10 +17,10 @@ import (
 // again and then thinks a little, so the load is bounded in number and rate
 // whatever the limits are.
 type load struct {
-	relay string // its base URL
-	http  *http.Client
-	seed  uint64
-	tally *tally
+	relays []string // their base URLs; each call goes to any of them
+	http   *http.Client
+	seed   uint64
+	tally  *tally
 }
 
 // pairs are platforms with the region that has their accounts and matches.
@@ -188,7 +188,11 @@ func (c *caller) get(host, path string, a ask) []byte {
 	if c.ctx.Err() != nil {
 		return nil
 	}
-	req, err := http.NewRequestWithContext(c.calls, http.MethodGet, c.relay+"/"+host+path, http.NoBody)
+	to := 0
+	if n := len(c.relays); n > 1 { // a load balancer's pick
+		to = c.rng.IntN(n)
+	}
+	req, err := http.NewRequestWithContext(c.calls, http.MethodGet, c.relays[to]+"/"+host+path, http.NoBody)
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
@@ -207,7 +211,7 @@ func (c *caller) get(host, path string, a ask) []byte {
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 4<<20))
-	o := outcome{status: resp.StatusCode, reason: resp.Header.Get("X-Riftrelay-Reason")}
+	o := outcome{relay: to, status: resp.StatusCode, reason: resp.Header.Get("X-Riftrelay-Reason")}
 	if err != nil {
 		o.reason = "failed"
 	}

@@ -107,7 +107,7 @@ func (p Process) serve(ctx context.Context, in *config.Invocation) error {
 	for _, w := range in.Warnings {
 		log.Warn(w)
 	}
-	r, err := assemble(in.Settings, log, nil)
+	r, err := assemble(in.Settings, log, nil, nil)
 	if err != nil {
 		return err
 	}

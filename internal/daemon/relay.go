@@ -15,7 +15,7 @@ import (
 	"riftrelay/internal/explorer"
 	"riftrelay/internal/metrics"
 	"riftrelay/internal/proxy"
-	"riftrelay/redisstore"
+	"riftrelay/limit"
 )
 
 // relay is all that serves.
@@ -23,7 +23,7 @@ type relay struct {
 	settings *config.Settings
 	log      *slog.Logger
 	limiter  *riftrelay.Limiter
-	store    *redisstore.Store // nil = none
+	store    limit.Store // nil = none
 	base     *http.Transport
 	health   *health
 	keeper   *keeper
@@ -49,8 +49,9 @@ type server struct {
 }
 
 // assemble puts the parts together. Nothing runs yet. also, if not nil, hears
-// what the metrics hear.
-func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks) (*relay, error) {
+// what the metrics hear; store, if not nil, is shared instead of that of
+// STORE_URL.
+func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks, store limit.Store) (*relay, error) {
 	version := config.BuildVersion()
 	meters := metrics.New(metrics.Options{Version: version, Hosts: s.Table.Hosts()})
 
@@ -58,10 +59,11 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks) (*rela
 	if err != nil {
 		return nil, err
 	}
-	store, err := newStore(s, meters)
-	if err != nil {
-		tracing.close()
-		return nil, err
+	if store == nil {
+		if store, err = newStore(s, meters); err != nil {
+			tracing.close()
+			return nil, err
+		}
 	}
 	r := &relay{settings: s, log: log, store: store, meters: meters, tracing: tracing}
 	limits := s.Limiter()

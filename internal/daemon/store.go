@@ -8,12 +8,13 @@ import (
 
 	"riftrelay/internal/config"
 	"riftrelay/internal/metrics"
+	"riftrelay/limit"
 	"riftrelay/redisstore"
 )
 
 // newStore connects to the store that all replicas share; nil without one. A
 // server that is away now is no error: the relay goes on within its share.
-func newStore(s *config.Settings, meters *metrics.Metrics) (*redisstore.Store, error) {
+func newStore(s *config.Settings, meters *metrics.Metrics) (limit.Store, error) {
 	if s.StoreURL == "" {
 		return nil, nil
 	}
@@ -26,7 +27,7 @@ func newStore(s *config.Settings, meters *metrics.Metrics) (*redisstore.Store, e
 	return store, nil
 }
 
-func closeStore(s *redisstore.Store) {
+func closeStore(s limit.Store) {
 	if s != nil {
 		_ = s.Close() // whatever it says, it is not used any more
 	}

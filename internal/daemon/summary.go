@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ type summary struct {
 	edge    riotsim.Report // the judge
 	took    time.Duration
 	options config.DemoOptions
+	store   string // what the replicas shared; "" = there was one
 }
 
 // lines tells it in a few lines; width 0 cuts nothing off.
@@ -30,6 +32,9 @@ func (s summary) lines(width int, c ink) []string {
 	}
 	row("sent", "%d calls to the relay, %.1f a second", s.Sent, float64(s.Sent)/max(s.took.Seconds(), 1e-3))
 	row("accepted", "%d by Riot's own count, %d by the clients'", s.edge.Accepted, s.Accepted)
+	if s.store != "" {
+		row("replicas", "%s of them, by way of %d relays that share %s", s.perRelay(), s.options.Replicas, s.store)
+	}
 	row("rejected", "%d by the relay, unsent: %s", s.refused(), s.reasons())
 	if n := s.edge.Rejected.Total(); n == 0 {
 		out = append(out, "  "+c.in(green+";"+bold, "429s 0")+"    from Riot: no limit was exceeded")
@@ -59,6 +64,15 @@ func (s summary) lines(width int, c ink) []string {
 		out[i] = strings.TrimRight(out[i], " ")
 	}
 	return out
+}
+
+// perRelay is how many calls went by way of each, "401 + 399 + 400".
+func (s summary) perRelay() string {
+	var list []string
+	for _, n := range s.By[:s.options.Replicas] {
+		list = append(list, strconv.Itoa(n))
+	}
+	return strings.Join(list, " + ")
 }
 
 // use is what a host's calls made of the application limit.

@@ -15,6 +15,7 @@ import (
 
 // outcome is what became of a call.
 type outcome struct {
+	relay  int // which of them was called
 	status int
 	reason string // of the relay's refusal, "failed" without a whole answer, "" when Riot answered
 }
@@ -23,8 +24,12 @@ type outcome struct {
 // under way.
 type counts struct {
 	Sent, Accepted, TooMany int
-	Refused                 map[string]int // by reason
+	Refused                 map[string]int  // by reason
+	By                      [mostRelays]int // Accepted, by relay
 }
+
+// mostRelays is how many relays share a demo's load at most.
+const mostRelays = 8
 
 // tally counts what the clients see, and hears from the limiter how long calls
 // waited. The limiter's hooks come from many goroutines.
@@ -65,6 +70,7 @@ func (t *tally) answered(o outcome) {
 		t.c.TooMany++
 	default:
 		t.c.Accepted++
+		t.c.By[o.relay]++
 	}
 }
 

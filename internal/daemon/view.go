@@ -22,6 +22,9 @@ type frame struct {
 	Queued, InFlight                 int
 	Normal, High                     waits // lately
 	Hosts                            []hostView
+
+	Replicas []float64 // calls/s that were accepted by way of each, lately; nil = there is one
+	Store    string    // what they share, and how it is
 }
 
 // waits are percentiles of the wait for admission.
@@ -145,19 +148,35 @@ func (f frame) head(g grid, c ink) []string {
 	if f.For > 0 {
 		clock += " of " + clockOf(f.For)
 	}
-	title := clip("RiftRelay demo · simulated Riot · "+f.Limit+" per host · "+f.Pacing, g.width-len(clock)-2)
+	name := "RiftRelay demo · "
+	if n := len(f.Replicas); n > 0 {
+		name += fmt.Sprintf("%d replicas · ", n)
+	}
+	title := clip(name+"simulated Riot · "+f.Limit+" per host · "+f.Pacing, g.width-len(clock)-2)
 	tooMany := c.in(green, "429s 0")
 	if f.TooMany > 0 {
 		tooMany = c.in(red, fmt.Sprintf("429s %d", f.TooMany))
 	}
 	// Widths are fixed, so that nothing dances.
-	return []string{
+	head := []string{
 		clipPainted(c.in(bold, pad(title, g.width-len(clock)))+c.in(dim, clock), g.width),
 		clipPainted(fmt.Sprintf("sent %5.1f/s  accepted %s  queued %3d  in flight %2d  %s  %s", f.SentRate,
 			c.in(bold, fmt.Sprintf("%5.1f/s", f.AcceptedRate)), f.Queued, f.InFlight, tooMany, c.in(dim, fmt.Sprintf("total %d", f.Accepted))), g.width),
 		clipPainted(c.in(dim, "half and 95 % waited at most  ")+"normal "+f.Normal.String()+"  high priority "+f.High.String(), g.width),
-		"",
 	}
+	if len(f.Replicas) > 0 {
+		head = append(head, clipPainted("replicas"+f.each("%6.1f/s")+"  "+c.in(dim, f.Store), g.width))
+	}
+	return append(head, "")
+}
+
+// each gives the replicas' rates.
+func (f frame) each(format string) string {
+	var b strings.Builder
+	for _, rate := range f.Replicas {
+		fmt.Fprintf(&b, format, rate)
+	}
+	return b.String()
 }
 
 func (w waits) String() string {
@@ -291,6 +310,9 @@ func (f frame) plain() string {
 	fmt.Fprintf(&b, "%s  sent %.1f/s  accepted %.1f/s  queued %d  in flight %d  429s %d", clockOf(f.Elapsed), f.SentRate, f.AcceptedRate, f.Queued, f.InFlight, f.TooMany)
 	if f.Normal.N > 0 {
 		fmt.Fprintf(&b, "  p50 %s p95 %s", strings.TrimSpace(short(f.Normal.P50)), strings.TrimSpace(short(f.Normal.P95)))
+	}
+	if len(f.Replicas) > 0 {
+		b.WriteString("  replicas" + f.each(" %.1f/s"))
 	}
 	for _, h := range f.Hosts {
 		for i, w := range h.Windows {

@@ -140,6 +140,9 @@ func TestReplicaCutOff(t *testing.T) {
 			use := r.rate(from, time.Now()) / limitRate
 			alone := float64(all[0].answered(from.Add(time.Second), time.Now())) / (time.Since(from).Seconds() - 1)
 			state := r.relays[0].store()
+			if alone < 1 {
+				r.tell()
+			}
 			w.set(condition{})
 			back := time.Now()
 			r.meet()
@@ -192,6 +195,7 @@ func TestBadNetwork(t *testing.T) {
 		use := r.rate(from, time.Now()) / limitRate
 		if use < c.least {
 			t.Errorf("%s: use %.1f %%", c.name, 100*use)
+			r.tell()
 		}
 		measured(t, "%s: use %.1f %%; own 429s so far %d, store lost %d times", c.name, 100*use, r.violations(), r.losses())
 	}

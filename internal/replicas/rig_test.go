@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -338,4 +339,19 @@ func (r *rig) losses() (n int) {
 		n += strings.Count(p.said(), "the store can't be reached")
 	}
 	return n
+}
+
+// tell shows what the relays say of themselves, for a test that fails.
+func (r *rig) tell() {
+	r.t.Helper()
+	for i, p := range r.relays {
+		state := ""
+		if resp, err := http.Get(p.admin + "/api/v1/state"); err == nil {
+			b, _ := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			state = string(b)
+		}
+		log := strings.Split(strings.TrimSpace(p.said()), "\n")
+		r.t.Logf("relay %d: %s\n%s", i, state, strings.Join(log[max(0, len(log)-12):], "\n"))
+	}
 }
