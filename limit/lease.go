@@ -30,6 +30,7 @@ type leasing struct {
 	view     View
 	seen     Instant // when view came
 	why      [2]WaitKind
+	left     Instant // when the store went away last
 	alone    bool    // the store is away: the windows judge, capped
 	capped   Instant // until when the caps hold though the store judges
 	replicas int     // while alone
@@ -168,15 +169,19 @@ const (
 // is theirs until it has expired.
 func (s *Scope) GoAlone(now Instant, replicas int, j time.Duration) {
 	l := s.leasing
-	l.alone, l.capped, l.replicas = true, Never, max(1, replicas)
+	again := now < l.capped && l.seen < l.left // away, back and away, with no word from it in between: what held still does
+	l.left, l.alone, l.capped, l.replicas = now, true, Never, max(1, replicas)
 	replicas = l.replicas
 	l.free, l.again = [2][]Lease{}, [2]Instant{}
 	for _, w := range s.windows {
 		w.expire(now, j)
+		if again && w.capAt != 0 {
+			continue
+		}
 		most := int(aloneShare * float64(w.n()))
 		share, used := most/replicas, most // a view of long ago says nothing
 		for _, x := range l.view.Windows {
-			if x.W == w.quota.W && now.Sub(l.seen) < aloneFresh {
+			if x.W == w.quota.W && now.Sub(l.seen) < max(aloneFresh, w.quota.W/10) {
 				used = x.Used + x.Others
 			}
 		}
@@ -188,7 +193,8 @@ func (s *Scope) GoAlone(now Instant, replicas int, j time.Duration) {
 	}
 }
 
-// aloneFresh is how old a view may be for the room in it to be shared out.
+// aloneFresh is how old a view may be for the room in it to be shared out; of
+// long windows a tenth, in which the others use the tenth that is left over.
 const aloneFresh = 2 * time.Second
 
 // Rejoin has the store judge again. Until the moment given, when all replicas

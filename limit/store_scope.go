@@ -35,10 +35,13 @@ func (s *storeScope) sort() {
 	slices.SortFunc(s.windows, func(a, b *storeWindow) int { return cmp.Compare(a.w, b.w) })
 }
 
-// soloPatienceMillis is soloPatience in a store's unit.
 const (
-	soloPatienceMillis = millis(5_000)
-	levelLasts         = millis(5 * 60_000) // how long a halving is kept after it was last reported
+	// storeSoloPatience is how long the others wait for the answer of one that
+	// went alone. It is shorter than soloPatience: a permit is as likely to get
+	// lost, with the answer that granted it or what was learned by it, as Riot is
+	// to answer late. It is SendBy, and half a second for Riot.
+	storeSoloPatience = millis(1_500)
+	levelLasts        = millis(5 * 60_000) // how long a halving is kept after it was last reported
 )
 
 func (s *storeScope) expire(now millis) {
@@ -106,7 +109,7 @@ func (s *storeScope) grant(at micros, due millis, slack micros) {
 		w.grant(at, due, slack, s.level)
 	}
 	if s.solo {
-		s.soloBy = ceilMillis(at) + soloPatienceMillis
+		s.soloBy = ceilMillis(at) + storeSoloPatience
 	}
 }
 

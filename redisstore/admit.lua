@@ -269,7 +269,7 @@ local function charge(s, at, due, n)
     w.granted = w.granted + n
     add(w.own, slot(w, due + w.w), n)
   end
-  if s.solo == 1 then s.soloBy = ceil(at / 1000) + 5000 end
+  if s.solo == 1 then s.soloBy = ceil(at / 1000) + 1500 end
 end
 
 -- grant gives up to that many permits to demand i, and how many it gave.

@@ -82,13 +82,13 @@ func TestClusterSlotMoves(t *testing.T) {
 	}
 	use := r.rate(from, time.Now()) / limitRate
 	full := r.untilFull(time.Now())
-	if use < 0.75 {
+	if use < least(0.75) {
 		t.Errorf("use of the limit %.1f %%", 100*use)
 	}
 	r.most(0)
 	r.noFailures(all...)
 	s := r.relays[0].store()
-	if s == nil || s.Away != "" {
+	if s == nil || s.Away != "" && !busy() {
 		t.Errorf("the store is %+v", s)
 	}
 	measured(t, "a slot moved twice under load: use %.1f %%, full rate after %v; own 429s %d; fullest interval %d", 100*use, ms(full), r.violations(), r.worst())

@@ -65,14 +65,14 @@ func TestFailover(t *testing.T) {
 	time.Sleep(3 * time.Second)
 	n := repeats(5)
 	var took, back []time.Duration
-	least := 1.0
+	used := 1.0
 	for range n {
 		primary.Kill()
 		killed := time.Now()
 		eventually(t, "failover", func() bool { return primaryBy(t, watch[0]) == replica.Addr && primaryBy(t, watch[1]) == replica.Addr })
 		r.meet()
 		took = append(took, time.Since(killed))
-		least = min(least, r.rate(killed, time.Now())/limitRate)
+		used = min(used, r.rate(killed, time.Now())/limitRate)
 		back = append(back, r.untilFull(time.Now()))
 		if err := primary.Start(); err != nil {
 			t.Fatal(err)
@@ -83,13 +83,13 @@ func TestFailover(t *testing.T) {
 			time.Sleep(12 * time.Second) // Sentinel makes no second failover at once
 		}
 	}
-	if least < 0.75 {
-		t.Errorf("use of the limit %.1f %% while no primary is there", 100*least)
+	if used < least(0.75) {
+		t.Errorf("use of the limit %.1f %% while no primary is there", 100*used)
 	}
 	r.most(5 * n) // what was granted in the last 100 ms
 	r.noFailures(all...)
 	measured(t, "Sentinel failover × %d: replicas know the new primary after %v at most, use %.1f %% until then, full rate %v later; own 429s %d; fullest interval %d",
-		n, longest(took), 100*least, longest(back), r.violations(), r.worst())
+		n, longest(took), 100*used, longest(back), r.violations(), r.worst())
 }
 
 // Some replicas are still with the old primary while the others have gone to

@@ -48,10 +48,11 @@ func (r *rig) untilFull(fault time.Time) time.Duration {
 	for from := fault; ; from = from.Add(100 * time.Millisecond) {
 		if from.Sub(fault) > patience {
 			r.t.Errorf("%v after the fault the limit isn't used again", patience)
+			r.tell()
 			return patience
 		}
 		time.Sleep(time.Until(from.Add(window)))
-		if r.rate(from, from.Add(window)) >= 0.9*limitRate {
+		if r.rate(from, from.Add(window)) >= least(0.9)*limitRate {
 			return from.Sub(fault)
 		}
 	}
@@ -82,7 +83,7 @@ func TestReplicaStopped(t *testing.T) {
 	time.Sleep(window)
 	r.most(0)
 	r.noFailures(all...)
-	if meanwhile < 0.9*limitRate {
+	if meanwhile < least(0.9)*limitRate {
 		t.Errorf("the others use %.1f calls/s of %v", meanwhile, limitRate)
 	}
 	measured(t, "replica stopped for 5 s: the others use %.1f %%; full rate %v after it goes on; own 429s %d", 100*meanwhile/limitRate, ms(full), r.violations())
@@ -114,7 +115,7 @@ func TestRollingRestart(t *testing.T) {
 	use := r.rate(from, to) / limitRate
 	r.most(0)
 	r.noFailures(all)
-	if use < 0.9 {
+	if use < least(0.9) {
 		t.Errorf("use of the limit %.1f %%", 100*use)
 	}
 	measured(t, "three replicas replaced in %.0f s: use %.1f %%; own 429s %d; no call failed", to.Sub(from).Seconds(), 100*use, r.violations())
@@ -124,7 +125,6 @@ func TestRollingRestart(t *testing.T) {
 // others lose nothing but that.
 func TestReplicaCutOff(t *testing.T) {
 	t.Parallel()
-	const share = 0.9 * limitCalls / 3
 	for name, cut := range map[string]condition{"up": {dropUp: true}, "down": {dropDown: true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -140,7 +140,7 @@ func TestReplicaCutOff(t *testing.T) {
 			use := r.rate(from, time.Now()) / limitRate
 			alone := float64(all[0].answered(from.Add(time.Second), time.Now())) / (time.Since(from).Seconds() - 1)
 			state := r.relays[0].store()
-			if alone < 1 {
+			if alone < least(2) {
 				r.tell()
 			}
 			w.set(condition{})
@@ -153,7 +153,7 @@ func TestReplicaCutOff(t *testing.T) {
 			if state == nil || state.Away == "" || !state.Alone {
 				t.Errorf("the state of the one cut off is %+v", state)
 			}
-			if use < 0.4 || alone < 1 {
+			if use < least(0.4) || alone < least(2) {
 				t.Errorf("use %.1f %%, of it %.1f calls/s by the one cut off", 100*use, alone)
 			}
 			measured(t, "cut off (%s) for 6 s: use %.1f %%, the one cut off %.1f calls/s; back after %v, full rate after %v; own 429s %d",
@@ -193,7 +193,7 @@ func TestBadNetwork(t *testing.T) {
 		from := time.Now()
 		time.Sleep(4 * time.Second)
 		use := r.rate(from, time.Now()) / limitRate
-		if use < c.least {
+		if use < least(c.least) {
 			t.Errorf("%s: use %.1f %%", c.name, 100*use)
 			r.tell()
 		}

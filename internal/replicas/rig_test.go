@@ -51,6 +51,7 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
+		go watchMachine()
 		return m.Run()
 	}())
 }
@@ -281,14 +282,6 @@ func signalRedis(t *testing.T, s *redisserver.Server, sig syscall.Signal) {
 
 // violations are 429s that are our fault.
 func (r *rig) violations() int { return r.edge.Report().Violations }
-
-// most fails if there were more than so many of them.
-func (r *rig) most(n int) {
-	r.t.Helper()
-	if v := r.violations(); v > n {
-		r.t.Errorf("%d own 429s; want %d at most", v, n)
-	}
-}
 
 // worst is how many calls lay in the fullest interval of the limit's length,
 // wherever that began.

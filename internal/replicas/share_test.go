@@ -39,11 +39,11 @@ func TestBacklog(t *testing.T) {
 			time.Sleep(long)
 			to := from.Add(long)
 			ratio := many.rate(from, to) / one.rate(from, to)
-			if ratio < 0.98 {
+			if ratio < least(0.98) {
 				t.Errorf("%d replicas get %.1f %% of what one relay gets", c.replicas, 100*ratio)
 			}
 			s := shares(from, to, all...)
-			if j := jain(s); j < 0.95 || slices.Min(s) < 0.8 {
+			if j := jain(s); j < least(0.95) || slices.Min(s) < least(0.8) {
 				t.Errorf("shares %.2f, Jain %.3f", s, j)
 			}
 			one.most(0)
@@ -73,7 +73,7 @@ func TestDistance(t *testing.T) {
 	time.Sleep(12 * time.Second)
 	to := time.Now()
 	s := shares(from, to, all...)
-	if j := jain(s); j < 0.95 || slices.Min(s) < 0.8 {
+	if j := jain(s); j < least(0.95) || slices.Min(s) < least(0.8) {
 		t.Errorf("shares %.2f at 0.2, 4 to 6 and 20 ms from the store; Jain %.3f", s, j)
 	}
 	r.most(0)
@@ -98,11 +98,11 @@ func TestUnevenDemand(t *testing.T) {
 	to := time.Now()
 	waits := all[2].took(from, to.Add(-2*time.Second))
 	small := float64(all[2].answered(from, to)) / to.Sub(from).Seconds()
-	if p := percentile(waits, 95); p > time.Second || small < 3 {
+	if p := percentile(waits, 95); p > longestOf(time.Second) || small < least(4) {
 		t.Errorf("the small one gets %.1f calls/s, 95 %% within %v", small, p)
 	}
 	big := shares(from, to, all[:2]...)
-	if slices.Min(big) < 0.8 {
+	if slices.Min(big) < least(0.8) {
 		t.Errorf("of the big ones one gets %.2f of its share", slices.Min(big))
 	}
 	r.most(0)
@@ -126,7 +126,7 @@ func TestHighFirst(t *testing.T) {
 	h := high.took(from, to.Add(-2*time.Second))
 	n := append(normal[0].took(from, to.Add(-3*time.Second)), normal[1].took(from, to.Add(-3*time.Second))...)
 	slices.Sort(n)
-	if len(h) < 50 || percentile(h, 95) > 500*time.Millisecond || percentile(n, 50) < 2*percentile(h, 95) {
+	if float64(len(h)) < least(100) || percentile(h, 95) > longestOf(500*time.Millisecond) || percentile(n, 50) < 2*percentile(h, 50) {
 		t.Errorf("high: %d calls, 95 %% within %v; normal: half within %v", len(h), percentile(h, 95), percentile(n, 50))
 	}
 	if len(n) < 100 {

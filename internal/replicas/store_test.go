@@ -52,16 +52,13 @@ func TestStoreFrozen(t *testing.T) {
 	time.Sleep(3 * time.Second)
 	end := time.Now()
 	before, during := slowest(calm, frozen), slowest(frozen.Add(-300*time.Millisecond), end.Add(-time.Second))
-	if more := during - before; more > 150*time.Millisecond+slack {
+	if more := during - before; more > longestOf(150*time.Millisecond) {
 		t.Errorf("the slowest call took %v, without the freeze %v: %v more", during, before, more)
 	}
 	r.most(0)
 	r.noFailures(all...)
 	measured(t, "store frozen for 3 s: slowest call %v, %v without; back after %v; own 429s %d", ms(during), ms(before), ms(known), r.violations())
 }
-
-// slack is what a busy machine may add.
-const slack = 150 * time.Millisecond
 
 // The same under more calls than the limit allows.
 func TestStoreFrozenUnderBacklog(t *testing.T) {
@@ -79,7 +76,7 @@ func TestStoreFrozenUnderBacklog(t *testing.T) {
 	use := r.rate(frozen, thawed) / limitRate
 	r.meet()
 	full := r.untilFull(thawed)
-	if use < 0.8 {
+	if use < least(0.8) {
 		t.Errorf("use of the limit %.1f %% meanwhile", 100*use)
 	}
 	r.most(0)
@@ -111,7 +108,7 @@ func TestStoreKilled(t *testing.T) {
 	r.meet()
 	full := r.untilFull(back)
 	time.Sleep(window)
-	if use < 0.8 {
+	if use < least(0.8) {
 		t.Errorf("use of the limit %.1f %% without the store", 100*use)
 	}
 	r.most(1) // of the application's scope

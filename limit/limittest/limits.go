@@ -40,11 +40,11 @@ var limits = []promise{
 		u.report(limit.Done{Stub: permits[0].Stub, Unsent: true})
 		u.mustGrant("b", "m", 5, 1)
 	}},
-	{"the others wait five seconds for the one that went alone, not for ever", func(u *user) {
+	{"the others wait a second and a half for the one that went alone, not for ever", func(u *user) {
 		u.admit(asking("a"))
 		u.Wait(settle)
 		u.mustGrant("a", "m", 5, 1)
-		u.Wait(4900*time.Millisecond - u.Slack)
+		u.Wait(1400*time.Millisecond - u.Slack)
 		u.mustWait("b", "m", limit.WaitAlone)
 		u.Wait(110*time.Millisecond + u.Slack)
 		u.mustGrant("b", "m", 5, 1)

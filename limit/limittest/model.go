@@ -82,7 +82,7 @@ func (m *Model) Grant(now time.Duration, g limit.Grant) (*Call, error) {
 }
 
 // patience is how long a call that went alone is waited for.
-const patience = 5 * time.Second
+const patience = limit.SendBy + 500*time.Millisecond
 
 // of gives the scopes of a call of a method, by name.
 func (m *Model) of(method string) map[string]*modelScope {

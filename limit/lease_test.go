@@ -1,0 +1,65 @@
+package limit
+
+import (
+	"testing"
+	"time"
+)
+
+// viewOf is a view of these limits, of each of which so many are used.
+func viewOf(used int, quotas ...Quota) View {
+	v := View{Known: true}
+	for _, q := range quotas {
+		v.Windows = append(v.Windows, WindowView{Quota: q, Used: used})
+	}
+	return v
+}
+
+// What the store said last is worth more for long windows: the tenth that is
+// left over while it is away lasts for a tenth of the window.
+func TestAloneWithAnOldView(t *testing.T) {
+	second, long := Quota{100, 2 * time.Second}, Quota{1_200_000, 10 * time.Minute}
+	for _, c := range []struct {
+		age         time.Duration
+		short, much int // caps
+	}{
+		{time.Second, (90 - 30) / 3, (1_080_000 - 30) / 3},
+		{3 * time.Second, 0, (1_080_000 - 30) / 3},
+		{59 * time.Second, 0, (1_080_000 - 30) / 3},
+		{61 * time.Second, 0, 0},
+	} {
+		s := NewScope(0, []Quota{second, long})
+		s.Lease(true)
+		s.Adopt(ms[Instant](1000), viewOf(30, second, long))
+		now := ms[Instant](1000).Add(c.age)
+		s.GoAlone(now, 3, j150)
+		short, _ := s.windows[0].capOf(now)
+		much, _ := s.windows[1].capOf(now)
+		if short != c.short || much != c.much {
+			t.Errorf("with a view %v old: %d and %d, want %d and %d", c.age, short, much, c.short, c.much)
+		}
+	}
+}
+
+// A store that comes and goes without a word of its own doesn't begin the wait
+// for others' calls anew each time.
+func TestAloneAgainAndAgain(t *testing.T) {
+	q := Quota{100, 2 * time.Second}
+	s := NewScope(0, []Quota{q})
+	s.Lease(true)
+	now := ms[Instant](1000)
+	s.Adopt(now, viewOf(100, q))
+	for range 10 {
+		s.GoAlone(now, 3, j150)
+		now = now.Add(time.Second)
+		s.Rejoin(now.Add(time.Second))
+		now = now.Add(500 * time.Millisecond)
+	}
+	if n, on := s.windows[0].capOf(now); n != 30 || !on {
+		t.Errorf("%d calls, want the share of 30", n)
+	}
+	s.Adopt(now, viewOf(100, q)) // a word
+	s.GoAlone(now, 3, j150)
+	if n, _ := s.windows[0].capOf(now); n != 0 {
+		t.Errorf("%d calls, want none: all are used", n)
+	}
+}
