@@ -17,9 +17,11 @@ bench:
 	go test -run '^$$' -bench . -benchmem -count $(or $(COUNT),1) ./...
 
 # 24 virtual hours for each set of limits with all that can go wrong; then
+# replicas killed × 20, Sentinel failed over × 5, the store away for a minute; then
 # everything again, many times, each time in another order.
 long:
 	go test -run TestSoak -v -soak 24 -timeout 1h .
+	go test -v -long -timeout 1h ./internal/replicas
 	go test -race -shuffle=on -count $(or $(COUNT),20) -timeout 2h ./...
 
 # Dashboard, alerts, compose file, image, unit, chart and release.

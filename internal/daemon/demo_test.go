@@ -131,7 +131,7 @@ func TestDemoReplicas(t *testing.T) {
 func TestDemoReplicasOnATerminal(t *testing.T) {
 	f := busyFrame()
 	f.Replicas, f.Store = []float64{13.3, 13, 13.7}, "share a redis-server, 0.4 ms away"
-	for _, width := range []int{40, 80, 120} {
+	for _, width := range []int{60, 80, 120} {
 		lines := f.lines(width, 24, false)
 		if !strings.Contains(lines[0], "3 replicas") {
 			t.Errorf("at %d cells the title is %q", width, lines[0])

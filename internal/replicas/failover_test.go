@@ -60,6 +60,7 @@ func TestFailover(t *testing.T) {
 		return true
 	})
 	r := newRig(t, limitText)
+	r.planned = true
 	r.startAll(url, url, url)
 	all := r.backlog(24)
 	time.Sleep(3 * time.Second)

@@ -77,6 +77,7 @@ type rig struct {
 	upstream string
 	vars     []string // of all relays
 	relays   []*relay
+	planned  bool // all relays lose their store at once, by the test's will
 }
 
 // newRig starts an edge.
