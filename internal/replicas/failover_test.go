@@ -112,7 +112,7 @@ func TestOldPrimary(t *testing.T) {
 			eventually(t, "copy that counts", func() bool {
 				return len(c.args) == 0 || strings.Contains(fmt.Sprint(do(t, old, "INFO", "replication")), "min_slaves_good_slaves:1")
 			})
-			r := newRig(t, limitText)
+			r := newRig(t, limitText, tolerant)
 			var ways []*way
 			var urls []string
 			for range 3 {

@@ -130,7 +130,7 @@ func TestReplicaCutOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			redis := startRedis(t)
-			r := newRig(t, limitText)
+			r := newRig(t, limitText, tolerant)
 			w := newWay(t, redis.Addr)
 			r.startAll(w.url(), redis.URL(), redis.URL())
 			all := r.backlog(24)
@@ -167,7 +167,7 @@ func TestReplicaCutOff(t *testing.T) {
 func TestBadNetwork(t *testing.T) {
 	t.Parallel()
 	redis := startRedis(t)
-	r := newRig(t, limitText)
+	r := newRig(t, limitText, tolerant)
 	var ways []*way
 	var urls []string
 	for range 3 {
