@@ -40,9 +40,9 @@ func TestPageInABrowser(t *testing.T) {
 	defer cut()
 	control := http.NewServeMux()
 	control.HandleFunc("POST /load", func(http.ResponseWriter, *http.Request) {
-		l := load{relay: "http://" + p.vars["LISTEN_ADDR"], http: &http.Client{Transport: client}, seed: 1, tally: &tally{}}
+		l := load{relays: []string{"http://" + p.vars["LISTEN_ADDR"]}, http: &http.Client{Transport: client}, seed: 1, tally: &tally{}}
 		loaded.Go(func() { l.run(calls, calls) })
-		loaded.Go(func() { budgeted(calls, l.http, l.relay+status) })
+		loaded.Go(func() { budgeted(calls, l.http, l.relays[0]+status) })
 	})
 	control.HandleFunc("POST /kill", func(http.ResponseWriter, *http.Request) { edge.SetKey(spare, http.StatusUnauthorized) })
 	control.HandleFunc("POST /storm", func(http.ResponseWriter, *http.Request) {
@@ -96,7 +96,7 @@ func (p *pageRig) start() {
 		p.t.Error(err)
 		return
 	}
-	r, err := assemble(in.Settings, newLogger(&buffer{}, in.Settings, true), nil)
+	r, err := assemble(in.Settings, newLogger(&buffer{}, in.Settings, true), nil, nil)
 	if err == nil {
 		err = r.listen(context.Background())
 	}

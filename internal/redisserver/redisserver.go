@@ -39,7 +39,8 @@ type Server struct {
 
 	bin, dir string
 	args     []string
-	cmd      *exec.Cmd // nil while it doesn't run
+	cmd      *exec.Cmd       // nil while it doesn't run
+	ended    <-chan struct{} // closed when cmd has ended
 	log      *output
 }
 
@@ -106,9 +107,20 @@ func (s *Server) Start() error {
 		s.cmd = nil
 		return err
 	}
+	ended := make(chan struct{})
+	go func() {
+		_ = s.cmd.Wait() // Kill waits for that
+		close(ended)
+	}()
+	s.ended = ended
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if s.answers() {
 			return nil
+		}
+		select {
+		case <-ended:
+			end = time.Time{}
+		default:
 		}
 	}
 	s.Kill()
@@ -148,7 +160,7 @@ func (s *Server) Kill() {
 		return
 	}
 	_ = s.cmd.Process.Kill() // it may have ended by itself
-	_ = s.cmd.Wait()
+	<-s.ended
 	s.cmd = nil
 }
 
