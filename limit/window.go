@@ -139,20 +139,41 @@ func (w *window) granted(now Instant, n int, j time.Duration, held Instant, asid
 	w.pace.grant(now, w.quota.W, n, j, held)
 }
 
+// lasting is a ring, and how long after their times its charges expire.
+type lasting struct {
+	*ring
+	lasts time.Duration
+}
+
+func (w *window) rings(kept time.Duration) [3]lasting {
+	return [...]lasting{{&w.sent, w.quota.W + kept}, {&w.answered, w.quota.W}, {&w.others.ring, w.quota.W}}
+}
+
+// emptied gives the moment at which all present charges that have an expiry have
+// expired.
+func (w *window) emptied(kept time.Duration) (at Instant) {
+	for _, r := range w.rings(kept) {
+		for i := r.len - 1; i >= 0; i-- {
+			if e := r.at(i); e.n > 0 {
+				at = max(at, e.last().Add(r.lasts))
+				break
+			}
+		}
+	}
+	return at
+}
+
 // freed gives the moment at which k of the present charges have expired; Never
 // when k reaches into those that have no expiry.
 func (w *window) freed(k int, kept time.Duration) Instant {
-	rings := [...]struct {
-		r     *ring
-		lasts time.Duration
-	}{{&w.sent, w.quota.W + kept}, {&w.answered, w.quota.W}, {&w.others.ring, w.quota.W}}
+	rings := w.rings(kept)
 	var next [len(rings)]int
 	at := Instant(0)
 	for k > 0 {
 		best, bestAt := -1, Never
 		for i, x := range rings {
-			if next[i] < x.r.len {
-				if t := x.r.at(next[i]).last().Add(x.lasts); t < bestAt {
+			if next[i] < x.len {
+				if t := x.at(next[i]).last().Add(x.lasts); t < bestAt {
 					best, bestAt = i, t
 				}
 			}
@@ -160,7 +181,7 @@ func (w *window) freed(k int, kept time.Duration) Instant {
 		if best < 0 {
 			return Never
 		}
-		k -= int(rings[best].r.at(next[best]).n)
+		k -= int(rings[best].at(next[best]).n)
 		next[best]++
 		at = bestAt
 	}
@@ -240,8 +261,8 @@ type WindowState struct {
 func (w *window) state(now Instant, j time.Duration) WindowState {
 	kept := w.expire(now, j)
 	s := WindowState{Quota: w.quota, Used: w.used(), Others: w.others.n, Pending: w.pending}
-	if n := s.Used - w.pending; n > 0 {
-		s.ResetIn = w.freed(n, kept).Sub(now)
+	if s.Used > w.pending {
+		s.ResetIn = w.emptied(kept).Sub(now)
 	}
 	if w.pending > 0 {
 		s.ResetIn = w.quota.W + j
