@@ -37,6 +37,10 @@ const (
 	probeEvery = 250 * time.Millisecond // while the store is away
 	sweepEvery = 250 * time.Millisecond
 
+	// aloneAfter is how long a replica tries to reach the store again, from the
+	// first call that fails on, before it goes on by itself.
+	aloneAfter = 60 * time.Millisecond
+
 	// rejoinAfter is how long each replica keeps to its share once the store is
 	// back: by then all of them have told it what they spent.
 	rejoinAfter = 2*probeEvery + beatEvery + storeTimeout
@@ -61,6 +65,7 @@ type cluster struct {
 	trip   time.Duration // to the store and back, of late
 	away   error         // why; nil while it is there
 	since  time.Time     // of away
+	gone   bool          // and given up: this replica goes on by itself, or lets nothing go
 	paused time.Duration // how long it stays so at least
 	back   time.Time     // when it was last there again
 	peers  int
@@ -175,7 +180,7 @@ func (c *cluster) lost(now limit.Instant, err error) {
 	if c.away != nil || c.ctx.Err() != nil {
 		return
 	}
-	c.away, c.since = err, time.Now()
+	c.away, c.since, c.gone = err, time.Now(), false
 	var p interface{ Paused() time.Duration } // it is there, but grants nothing for so long
 	switch c.paused = 0; {
 	case errors.As(err, &p):
@@ -183,13 +188,23 @@ func (c *cluster) lost(now limit.Instant, err error) {
 	case c.since.Sub(c.back) < probeEvery:
 		c.paused = probeEvery // it answers beats and refuses questions: not to be asked in a loop
 	}
+	if c.paused > 0 {
+		c.giveUp(now)
+	}
+	c.nudge()
+}
+
+// giveUp has this replica go on by itself. Others may still have the store and
+// use what is this one's share: so a single call that fails is no reason yet,
+// nothing goes for a moment, and the store is tried again. l.mu is held.
+func (c *cluster) giveUp(now limit.Instant) {
+	c.gone = true
 	if c.l.cfg.Hooks != nil {
-		c.l.news.add(ChangeEvent{Kind: ChangeStoreAway, At: c.since, Err: err})
+		c.l.news.add(ChangeEvent{Kind: ChangeStoreAway, At: c.since, Err: c.away})
 	}
 	if c.loss != LossClosed {
 		c.l.machine.GoAlone(now, c.peers)
 	}
-	c.nudge()
 }
 
 // nudge has beats go on at once.
@@ -197,93 +212,6 @@ func (c *cluster) nudge() {
 	select {
 	case c.kick <- struct{}{}:
 	default:
-	}
-}
-
-// beats says every second that this replica lives, and more often whether the
-// store is back.
-func (c *cluster) beats() {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-c.ctx.Done():
-			return
-		case <-c.kick:
-		case <-timer.C:
-		}
-		next := beatEvery
-		if !c.beat() {
-			next = probeEvery
-		}
-		timer.Reset(next)
-	}
-}
-
-// beat reports whether the store is there.
-func (c *cluster) beat() bool {
-	l := c.l
-	l.mu.Lock()
-	news := c.newsOfKeys(l.now())
-	l.mu.Unlock()
-	ctx, cancel := context.WithTimeout(c.ctx, storeTimeout)
-	defer cancel()
-	peers, err := c.store.Beat(ctx, c.replica, news)
-
-	l.mu.Lock()
-	defer l.unlock()
-	now := l.now()
-	if err != nil {
-		c.lost(now, err)
-		l.poll(now)
-		return false
-	}
-	c.peers = peers.Live
-	l.machine.SetReplicas(now, peers.Live)
-	for _, k := range news {
-		c.told[k.Key] = k.Suspect
-	}
-	c.adoptKeys(now, peers.Keys)
-	if c.away != nil && time.Since(c.since) >= c.paused {
-		c.away, c.back = nil, time.Now()
-		if l.cfg.Hooks != nil {
-			l.news.add(ChangeEvent{Kind: ChangeStoreBack, At: time.Now()})
-		}
-		l.machine.Rejoin(now, now.Add(rejoinAfter))
-	}
-	l.poll(now)
-	return true
-}
-
-// newsOfKeys gives the keys whose health is another than the store was told.
-// l.mu is held.
-func (c *cluster) newsOfKeys(now limit.Instant) (news []limit.KeyHealth) {
-	for _, h := range c.l.inUse() {
-		health := c.l.machine.KeyHealth(h.id)
-		if health.Suspect == c.told[h.kid] {
-			continue
-		}
-		k := limit.KeyHealth{Key: h.kid, Suspect: health.Suspect}
-		if n := len(health.Reasons); n > 0 {
-			k.For = now.Sub(health.Reasons[n-1].At)
-		}
-		news = append(news, k)
-	}
-	return news
-}
-
-// adoptKeys takes over what other replicas have found of the keys. l.mu is held.
-func (c *cluster) adoptKeys(now limit.Instant, keys []limit.KeyHealth) {
-	for _, k := range keys {
-		if k.Suspect == c.told[k.Key] {
-			continue
-		}
-		for _, h := range c.l.inUse() {
-			if h.kid == k.Key && c.l.machine.KeyHealth(h.id).Suspect == c.told[k.Key] {
-				c.l.machine.Suspected(now, h.id, k.Suspect)
-				c.told[k.Key] = k.Suspect
-			}
-		}
 	}
 }
 
@@ -378,7 +306,7 @@ type StoreState struct {
 func (c *cluster) state() *StoreState {
 	d := c.l.machine.Desk()
 	s := &StoreState{Replica: c.replica, Replicas: c.peers, Trip: c.trip, Alone: d.Alone, Returned: d.Returned, Void: d.Void}
-	if c.away != nil {
+	if c.away != nil && c.gone {
 		s.Away, s.For = c.away.Error(), time.Since(c.since)
 		if errors.Is(c.away, context.DeadlineExceeded) {
 			s.Away = "no answer within " + storeTimeout.String()

@@ -189,3 +189,26 @@ func TestStoreThatOnlyBeats(t *testing.T) {
 		}
 	})
 }
+
+// TestOneLostQuestionIsNoLoss: where a single call of the store fails, nobody
+// goes on by himself, which would take from what the others use.
+func TestOneLostQuestionIsNoLoss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := loadedFlock(t, riftrelay.Spread, 60*time.Second, func(f *flock) {
+			for range 20 {
+				time.Sleep(2 * time.Second)
+				r := f.replicas[0]
+				for r.store.once.Store(true); r.store.once.Load(); {
+					time.Sleep(time.Millisecond)
+				}
+				for range 200 {
+					time.Sleep(time.Millisecond)
+					if r.limiter.Snapshot().Store.Alone {
+						t.Fatal("the replica goes on by itself")
+					}
+				}
+			}
+		})
+		f.mustHold(t)
+	})
+}

@@ -30,6 +30,7 @@ type farStore struct {
 	calls atomic.Int64
 
 	refuses atomic.Bool // questions, not beats
+	once    atomic.Bool // the next question alone
 }
 
 var errStoreFails = errors.New("the store fails")
@@ -68,7 +69,7 @@ func (s *farStore) back(ctx context.Context) error {
 
 func (s *farStore) Admit(ctx context.Context, ask *limit.Ask) (limit.Reply, error) {
 	s.calls.Add(1)
-	if s.refuses.Load() {
+	if s.refuses.Load() || s.once.Swap(false) {
 		return limit.Reply{}, errStoreFails
 	}
 	if err := s.way(ctx); err != nil {

@@ -18,7 +18,7 @@ type breaker struct {
 // The first probe comes probeFirst after the failure, each later one after
 // twice as long, up to probeMost.
 const (
-	probeFirst = 100 * time.Millisecond
+	probeFirst = 20 * time.Millisecond
 	probeMost  = time.Second
 )
 
