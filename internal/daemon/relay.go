@@ -116,7 +116,7 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks, store 
 	handler, err := proxy.New(proxy.Options{
 		Transport: pipeline, Table: s.Table, Keys: func() int { return len(*r.keys.Load()) },
 		Version: version, AdminAddr: s.Admin, Local: local, Explorer: explore, Observer: meters, Trace: tracing.enters(), Logger: log,
-		StripRateHeaders: s.StripRateHeaders, Connect: connect,
+		StripRateHeaders: s.StripRateHeaders, Limits: limiter.Limits, Connect: connect,
 	})
 	if err != nil {
 		tracing.close()

@@ -52,6 +52,10 @@ type Options struct {
 	// their counts from clients, which then don't pace themselves a second time.
 	StripRateHeaders bool
 
+	// Limits gives what 429s of the relay's say of a route's limits: those of
+	// riftrelay.Limiter. Nil means that they say nothing.
+	Limits func(route.Route) []riftrelay.ScopeState
+
 	// Connect serves CONNECT. Nil means that it is refused.
 	Connect *Connect
 
@@ -118,6 +122,7 @@ type Handler struct {
 	explorer  http.Handler // nil = none
 
 	stripRates bool
+	limits     func(route.Route) []riftrelay.ScopeState
 	connect    *Connect
 
 	observer Observer
@@ -157,6 +162,7 @@ func New(o Options) (*Handler, error) {
 		explorer:  o.Explorer,
 
 		stripRates: o.StripRateHeaders,
+		limits:     o.Limits,
 		connect:    o.Connect,
 
 		observer: o.Observer,

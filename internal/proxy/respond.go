@@ -145,6 +145,10 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, c *call, err erro
 		// take it for an answer.
 		panic(http.ErrAbortHandler)
 	}
+	var rejected *riftrelay.RejectedError
+	if a.status == http.StatusTooManyRequests && h.limits != nil && !h.stripRates && errors.As(err, &rejected) {
+		rateHeaders(w.Header(), h.limits(rejected.Route))
+	}
 	a.write(w)
 }
 
