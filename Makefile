@@ -1,6 +1,6 @@
 # What people run by hand. CI runs .ci/run, which does all of the first three.
 
-.PHONY: test lint bench long docs deploy
+.PHONY: test lint bench long docs deploy newcomer
 
 # The README's test command with what CI adds to it.
 test:
@@ -24,9 +24,13 @@ long:
 	go test -v -long -timeout 1h ./internal/replicas
 	go test -race -shuffle=on -count $(or $(COUNT),20) -timeout 2h ./...
 
-# Dashboard, alerts, compose file, image, unit, chart and release.
+# Dashboard, alerts, compose file, image, unit, chart, release, and every command of the docs.
 deploy:
 	cd deploy/check && go test ./...
+
+# The README's first lines in an empty home, and the seconds that they take.
+newcomer:
+	deploy/newcomer.sh
 
 # Writes docs/settings.md and .env.example from the declarations of the settings.
 docs:

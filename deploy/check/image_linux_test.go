@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -92,17 +91,6 @@ func TestImage(t *testing.T) {
 		t.Errorf("a call: %d %s", resp.StatusCode, body)
 	}
 	edge.AssertCalls(t, "euw1", "", 1)
-}
-
-// freeAddr is a loopback address that was free a moment ago.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 func regular(t *testing.T, dir string) []string {
