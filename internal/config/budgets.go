@@ -91,7 +91,7 @@ func expand(list []setting, sources []source, r *report) []setting {
 func namesIn[V any](values map[string]V) []string {
 	var names []string
 	for name := range values {
-		if strings.HasPrefix(name, budgetPrefix) {
+		if strings.HasPrefix(name, budgetPrefix) || strings.HasPrefix(name, clientPrefix) {
 			names = append(names, name)
 		}
 	}

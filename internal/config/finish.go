@@ -22,10 +22,15 @@ func (d *draft) finish(in *Invocation, cmd command, env Env, sources []source, r
 		port = strconv.Itoa(d.port)
 	}
 	s.Listen, s.Admin, s.KeyFile = net.JoinHostPort(host, port), d.admin, d.keyFile
+	s.TokenFile = d.tokenFile
 	if !cmd.strict {
 		return
 	}
-	d.readKeyFile(env, cmd, sources, r)
+	aboutKeys := r
+	if env.reloads == onlyClients {
+		aboutKeys = &report{} // a token can be revoked whatever is wrong with the keys
+	}
+	d.readKeyFile(env, cmd, sources, aboutKeys)
 	list, token := d.keys, d.adminToken
 	s.keys = func() []riftrelay.Key { return slices.Clone(list) }
 	s.adminToken = func() string { return token }
@@ -47,6 +52,10 @@ func (d *draft) finish(in *Invocation, cmd command, env Env, sources []source, r
 		complain("UPSTREAM_PROXY", fmt.Errorf("UPSTREAM_URL is %s, plain http, for which no proxy of this kind can be used; socks5:// can", s.UpstreamURL))
 	}
 	d.finishBudgets(s, cmd.settings, complain)
+	if env.reloads != onlyKeys {
+		d.finishClients(s, env, cmd, sources, complain, r)
+	}
+	d.finishAccess(s, env, complain)
 	if d.caFile != "" {
 		pem, err := env.ReadFile(d.caFile)
 		if err == nil {
@@ -64,7 +73,7 @@ func (d *draft) finish(in *Invocation, cmd command, env Env, sources []source, r
 			complain("KEY_ROUTES", errors.New(strings.ReplaceAll(err.Error(), "riftrelay: ", "")))
 		}
 	}
-	if len(list) == 0 && !r.wrong["RIOT_TOKEN"] && !r.wrong["RIOT_TOKEN_FILE"] && !r.wrong[".env"] && !r.wrong["CONFIG_FILE"] { // it may be in there
+	if len(list) == 0 && aboutKeys == r && !r.wrong["RIOT_TOKEN"] && !r.wrong["RIOT_TOKEN_FILE"] && !r.wrong[".env"] && !r.wrong["CONFIG_FILE"] { // it may be in there
 		r.bad("RIOT_TOKEN", "RIOT_TOKEN is not set; allowed: a key from https://developer.riotgames.com, or several (without one, try: riftrelay demo)")
 	}
 }

@@ -50,18 +50,7 @@ func parseKeyFile(data []byte) (list []riftrelay.Key, problems []string) {
 	if len(data) > maxKeyFile {
 		return nil, []string{fmt.Sprintf("has %d bytes; allowed: at most %d", len(data), maxKeyFile)}
 	}
-	var parts []string
-	var lines []int
-	n := 0
-	for line := range strings.Lines(strings.TrimPrefix(string(data), "\ufeff")) {
-		n++
-		if before, _, comment := strings.Cut(line, "#"); comment {
-			line = before // no key and no name has one
-		}
-		if line = strings.TrimSpace(line); line != "" {
-			parts, lines = append(parts, line), append(lines, n)
-		}
-	}
+	parts, lines := contentLines(data)
 	if len(parts) == 0 {
 		return nil, []string{"has no key; allowed: one a line, RGAPI-… or name=RGAPI-…"}
 	}

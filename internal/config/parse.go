@@ -4,8 +4,6 @@ import (
 	"errors"
 	"os"
 	"strings"
-
-	"riftrelay"
 )
 
 // Command is what the command line asks for.
@@ -46,7 +44,19 @@ type Env struct {
 	ReadFile func(name string) ([]byte, error) // nil = os.ReadFile
 	Width    int                               // of the terminal, in columns, for Help; 0 = 80
 	Color    bool                              // whether Help may use colours; NO_COLOR says no as well
+
+	reloads reloaded
 }
+
+// reloaded says what settings are read again for. What else is wrong by then, such as a certificate that is half written,
+// must not keep a new key from being used.
+type reloaded uint8
+
+const (
+	everything reloaded = iota
+	onlyKeys
+	onlyClients
+)
 
 // Parse reads a command line (without the program's name) and whatever settings its command has. An error has a line for
 // each thing that is wrong, and never a key.
@@ -98,12 +108,13 @@ func Parse(args []string, env Env) (*Invocation, error) {
 		in.Text = completion(cmds, d.shell)
 	}
 	in.Warnings = r.warnings
-	in.Settings.reload = func() ([]riftrelay.Key, error) {
+	in.Settings.reload = func(what reloaded) (*Settings, error) {
+		env.reloads = what
 		again, err := Parse(args, env)
 		if err != nil {
 			return nil, err
 		}
-		return again.Settings.Keys(), nil
+		return again.Settings, nil
 	}
 	if err := r.err(); err != nil {
 		return nil, err

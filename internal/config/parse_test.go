@@ -120,10 +120,11 @@ func TestDefaults(t *testing.T) {
 	if diff := cmp.Diff([]riftrelay.Key{{Name: "key0", Value: "x"}}, got.Keys()); diff != "" {
 		t.Errorf("keys (-want +got):\n%s", diff)
 	}
-	got.Table, got.effective, got.keys, got.reload, got.adminToken = nil, nil, nil, nil, nil
+	got.Table, got.effective, got.keys, got.reload, got.adminToken, got.certificate = nil, nil, nil, nil, nil, nil
 	want := Settings{
 		Listen:           ":8985",
 		Admin:            "127.0.0.1:8986",
+		Hosts:            []string{"*"},
 		TunnelHosts:      []string{"ddragon.leagueoflegends.com", "static.developer.riotgames.com", "dd.b.pvp.net"},
 		QueueCapacity:    2048,
 		QueueTotal:       100_000,

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"fmt"
@@ -22,6 +23,13 @@ type Settings struct {
 	TrustDir         string   // of the local authority; "" = neither CONNECT nor TLS
 	TunnelHosts      []string // where CONNECT leads besides the API, in lower case
 	StripRateHeaders bool     // RATE_HEADERS=strip
+
+	Clients     []Client // of CLIENT_TOKENS or its file, sorted by name; none = everybody may call
+	TokenFile   string   // CLIENT_TOKENS_FILE, to be watched; "" = none
+	Origins     []string // of CORS_ORIGINS
+	Hosts       []string // of ALLOWED_HOSTS, or what is its default
+	CertFile    string   // TLS_CERT_FILE, to be watched; "" = no certificate
+	CertKeyFile string   // TLS_KEY_FILE, to be watched
 
 	KeyFile string            // RIOT_TOKEN_FILE, to be watched; "" = none
 	Groups  []riftrelay.Group // of KEY_ROUTES
@@ -70,8 +78,10 @@ type Settings struct {
 	// keys is a func because package fmt can't look into one: where it prints a Settings in an unexported field of
 	// another struct, it goes past String and GoString.
 	keys       func() []riftrelay.Key
-	reload     func() ([]riftrelay.Key, error)
+	reload     func(reloaded) (*Settings, error)
 	adminToken func() string // as keys
+
+	certificate func() (*tls.Certificate, error)
 }
 
 // AdminToken is what changes through the admin API need; "" = none is set.
@@ -91,7 +101,30 @@ func (s Settings) Keys() []riftrelay.Key {
 }
 
 // ReloadKeys reads the keys again from where they came. The error says what is wrong, never a key.
-func (s Settings) ReloadKeys() ([]riftrelay.Key, error) { return s.reload() }
+func (s Settings) ReloadKeys() ([]riftrelay.Key, error) {
+	again, err := s.reload(onlyKeys)
+	if err != nil {
+		return nil, err
+	}
+	return again.Keys(), nil
+}
+
+// ReloadClients reads the clients again from where they came. The error says what is wrong, never a token.
+func (s Settings) ReloadClients() ([]Client, error) {
+	again, err := s.reload(onlyClients)
+	if err != nil {
+		return nil, err
+	}
+	return again.Clients, nil
+}
+
+// Certificate reads the certificate of TLS_CERT_FILE, anew each time; nil if there is none.
+func (s Settings) Certificate() (*tls.Certificate, error) {
+	if s.certificate == nil {
+		return nil, nil
+	}
+	return s.certificate()
+}
 
 // Effective is one setting in force, for people.
 type Effective struct {

@@ -53,7 +53,11 @@ func (r *relay) newAdmin(metrics http.Handler) http.Handler {
 	mux.HandleFunc("/readyz", r.health.ready)
 	mux.Handle(admin.Root, admin.Handler(admin.Options{
 		Limiter: operator{r.limiter, r.health, r.log}, Matcher: s.Table, Guard: guard, Description: explorer.Description(description),
-		Reload: func() (admin.Reloaded, error) { return r.reload("admin API") },
+		Reload: func() (admin.Reloaded, error) {
+			r.reloadClients("admin API")
+			r.reloadCertificate("admin API")
+			return r.reload("admin API")
+		},
 	}))
 	if metrics != nil {
 		mux.Handle("/metrics", metrics)

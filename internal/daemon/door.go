@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 // one server, under the same bounds.
 type door struct {
 	tls    *tls.Config
+	riots  *tls.Config             // for Riot's names; nil without an authority
 	serves func(name string) error // reports whether it is a name of the API's
 	in     chan arrival
 	closed chan struct{}
@@ -37,11 +39,27 @@ type arrival struct {
 // long as it may take for the head of its first request.
 const hesitation = readHeaderTimeout
 
-// newDoor makes the door of a relay that has an authority.
-func newDoor(a *trust.Authority) *door {
+// newDoor makes the door of a relay that has an authority, or a certificate, or
+// both: then Riot's names are the authority's, and all others the certificate's.
+func newDoor(a *trust.Authority, own *certificate) *door {
 	d := &door{in: make(chan arrival), closed: make(chan struct{}), silent: make(map[net.Conn]struct{})}
-	d.tls = a.Config(d.admit)
+	if a != nil {
+		d.riots = a.Config(d.admit)
+	}
+	if d.tls = d.riots; own != nil {
+		d.tls = own.config()
+		d.tls.GetConfigForClient = d.choose
+	}
 	return d
+}
+
+// choose finds who speaks for a name. Nil: the relay's own certificate.
+func (d *door) choose(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+	_, connected := hello.Conn.(*promised)
+	if d.riots == nil || !connected && !strings.HasSuffix(strings.ToLower(hello.ServerName), ".api.riotgames.com") {
+		return nil, nil
+	}
+	return d.riots, d.admit(hello)
 }
 
 // admit looks at who wants to speak TLS with whom.
@@ -102,7 +120,7 @@ func (d *door) listen(c net.Conn) {
 
 // terminate takes a connection whose client was told to speak TLS with name.
 func (d *door) terminate(c net.Conn, name string) {
-	d.bring(arrival{Conn: tls.Server(&promised{c, name}, d.tls)})
+	d.bring(arrival{Conn: tls.Server(&promised{c, name}, d.riots)})
 }
 
 // bring hands over to the server, unless that has ended.
@@ -180,17 +198,20 @@ func closeWrite(c net.Conn) error {
 	return c.Close()
 }
 
-// connecting is what CONNECT leads to, and the door for it; neither without
-// TRUST_DIR.
-func connecting(s *config.Settings) (*proxy.Connect, *door, error) {
+// connecting is what CONNECT leads to, nil without TRUST_DIR, and the door for
+// it and for the relay's own certificate, nil without either.
+func connecting(s *config.Settings, own *certificate) (*proxy.Connect, *door, error) {
 	if s.TrustDir == "" {
-		return nil, nil, nil
+		if own == nil {
+			return nil, nil, nil
+		}
+		return nil, newDoor(nil, own), nil
 	}
 	authority, err := trust.Open(s.TrustDir, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	d := newDoor(authority)
+	d := newDoor(authority, own)
 	return &proxy.Connect{
 		Terminate: d.terminate,
 		// A tunnel's two descriptors are those of a client and its call. Most

@@ -309,7 +309,7 @@ func TestHandshakesAreBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := newDoor(a)
+		d := newDoor(a, nil)
 		d.serves = func(string) error { return nil }
 		in := make(pipes)
 		s := newServer("TEST", "", http.NotFoundHandler(), slog.New(slog.DiscardHandler))

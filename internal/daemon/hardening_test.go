@@ -43,7 +43,7 @@ func (g *rig) exchange(t *testing.T, raw string) string {
 // Whatever a client sends along, Riot sees our key, once, its own host's name,
 // and nothing that is the client's or ours alone.
 func TestHostileRequest(t *testing.T) {
-	g := startRig(t, riotsim.Config{Keys: map[string]string{canary: riotsim.Production}, Requests: -1}, nil)
+	g := startRig(t, riotsim.Config{Keys: map[string]string{canary: riotsim.Production}, Requests: -1}, map[string]string{"ALLOWED_HOSTS": "*", "CORS_ORIGINS": "*"})
 	manyThen := strings.Repeat("a=1&", 2500) // in a request line of 10 kB
 	for name, c := range map[string]struct{ target, headers string }{
 		"key in headers":        {status, "X-Riot-Token: theirs\r\nx_riot_token: theirs\r\nX-RIOT-TOKEN: theirs\r\n"},
@@ -53,7 +53,7 @@ func TestHostileRequest(t *testing.T) {
 		"Connection":            {status, "Connection: close, X-Riot-Token, Host, User-Agent\r\n"},
 		"cookies":               {status, "Cookie: theirs=1\r\nCookie2: theirs\r\n"},
 		"addresses":             {status, "X-Forwarded-For: theirs\r\nX-Forwarded-Host: theirs\r\nX-Forwarded-Proto: theirs\r\nForwarded: for=theirs\r\nVia: 1.1 theirs\r\nX-Real-IP: theirs\r\n"},
-		"control headers":       {status, "X-Priority: high\r\nX-Max-Wait: 8s\r\nX-Riot-Token-Index: 0\r\n"},
+		"control headers":       {status, "X-Priority: high\r\nX-Max-Wait: 8s\r\nX-Riot-Token-Index: 0\r\nX-Relay-Token: theirs\r\nX-Request-Id: \ttheirs of them\r\n"},
 		"Authorization":         {status, "Authorization: Bearer theirs\r\n"},
 		"Proxy-Authorization":   {status, "Proxy-Authorization: Basic theirs\r\n"},
 		"origin":                {status, "Origin: http://theirs.example\r\nReferer: http://theirs.example/\r\n"},
@@ -80,7 +80,7 @@ func TestHostileRequest(t *testing.T) {
 			if strings.Contains(strings.ToLower(r.URI+fmt.Sprint(r.Header)), "theirs") {
 				t.Errorf("%s: Riot saw %q %v", name, r.URI, r.Header)
 			}
-			for _, ours := range []string{"X-Priority", "X-Max-Wait", "X-Riot-Token-Index", "X_riot_token", "Cookie", "Via", "Forwarded", "Referer", "Origin"} {
+			for _, ours := range []string{"X-Priority", "X-Max-Wait", "X-Relay-Token", "X-Request-Id", "X-Riot-Token-Index", "X_riot_token", "Cookie", "Via", "Forwarded", "Referer", "Origin"} {
 				if _, there := r.Header[ours]; there {
 					t.Errorf("%s: Riot saw %s", name, ours)
 				}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -50,6 +51,7 @@ func newServer(setting, address string, h http.Handler, log *slog.Logger) *serve
 		// the proxy.
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       2 * time.Minute,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 100}, // calls of one connection: each may need one to Riot
 		MaxHeaderBytes:    32 << 10,
 		ErrorLog:          serverLog(log, setting),
 	}}
@@ -243,11 +245,19 @@ func (r *relay) announce() {
 		admin = r.admin.listener.Addr().String()
 	}
 	keys := r.settings.Keys()
+	if len(r.settings.Clients) > 0 {
+		r.log.Info("clients need a token", "clients", clientNames(r.settings.Clients))
+	}
 	r.log.Info("riftrelay serves", "relay", r.front.listener.Addr().String(), "admin", admin,
 		"keys", len(keys), "names", keyNames(keys), "pacing", pacingName(r.settings.Pacing),
 		"upstream", r.settings.UpstreamURL, "version", config.BuildVersion())
-	if beyondLoopback(r.front.listener) {
-		r.log.Warn("whoever reaches the relay's port can use the keys: keep it on a trusted network", "listen", r.front.listener.Addr().String())
+	if r.certificate != nil {
+		r.log.Info("the relay's port speaks TLS only", "certificate", r.settings.CertFile, "until", r.certificate.until())
+	}
+	switch {
+	case !beyondLoopback(r.front.listener):
+	case len(r.settings.Clients) == 0:
+		r.log.Warn("whoever reaches the relay's port can use the keys: keep it on a trusted network, or set CLIENT_TOKENS", "listen", r.front.listener.Addr().String())
 	}
 	if r.settings.TrustDir != "" {
 		r.log.Info("CONNECT and TLS are served; riftrelay trust shows how clients trust them", "trust_dir", r.settings.TrustDir, "tunnels", strings.Join(r.settings.TunnelHosts, ","))
@@ -258,14 +268,18 @@ func (r *relay) announce() {
 }
 
 func keyNames(keys []riftrelay.Key) string {
-	const most = 10
-	var names []string
+	names := make([]string, len(keys))
 	for i, k := range keys {
-		if i == most {
-			names = append(names, "…")
-			break
-		}
-		names = append(names, k.Name)
+		names[i] = k.Name
+	}
+	return listed(names)
+}
+
+// listed is a list of names, not too long for a line.
+func listed(names []string) string {
+	const most = 10
+	if len(names) > most {
+		names = append(slices.Clone(names[:most]), "…")
 	}
 	return strings.Join(names, ",")
 }

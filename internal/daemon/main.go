@@ -10,6 +10,7 @@
 //   - state.go: what outlives the process, and riftrelay status.
 //   - door.go: TLS and CONNECT at the relay's port; trust.go: riftrelay trust.
 //   - validate.go: the check of settings and keys; top.go: riftrelay top.
+//   - watch.go, reload.go, certificate.go: what changes while it serves.
 //   - sim.go: the simulated edge on a port of its own.
 //   - demo.go, load.go, tally.go: the relay in front of a simulated edge, a load
 //     for it, and what became of it; view.go, screen.go draw that.

@@ -36,6 +36,10 @@ type relay struct {
 	front    *server
 	admin    *server              // nil = none
 	page     *dashboard.Dashboard // nil = none
+
+	handler     *proxy.Handler
+	clients     []config.Client // in use; as keys, under reloads
+	certificate *certificate    // nil = none
 }
 
 // server is one listener and what serves it.
@@ -102,21 +106,30 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks, store 
 	r.keys.Store(&keys)
 	var explore http.Handler
 	if s.EnableSwagger {
-		o := explorer.RelayOptions{Table: s.Table, Version: version}
+		o := explorer.RelayOptions{Table: s.Table, Version: version, Tokens: len(s.Clients) > 0}
 		for _, b := range s.Budgets {
 			o.Budgets = append(o.Budgets, b.Name)
 		}
 		explore = explorer.Handler(explorer.Relay(o))
 	}
-	connect, door, err := connecting(s)
+	if s.CertFile != "" {
+		r.certificate = &certificate{read: s.Certificate}
+		if _, err := r.certificate.load(); err != nil {
+			tracing.close()
+			return nil, fmt.Errorf("TLS_CERT_FILE: %w", err)
+		}
+	}
+	connect, door, err := connecting(s, r.certificate)
 	if err != nil {
 		tracing.close()
 		return nil, err
 	}
+	r.clients = s.Clients
 	handler, err := proxy.New(proxy.Options{
 		Transport: pipeline, Table: s.Table, Keys: func() int { return len(*r.keys.Load()) },
 		Version: version, AdminAddr: s.Admin, Local: local, Explorer: explore, Observer: meters, Trace: tracing.enters(), Logger: log,
 		StripRateHeaders: s.StripRateHeaders, Limits: limiter.Limits, Connect: connect,
+		Clients: clientsOf(s.Clients), Origins: s.Origins, Hosts: s.Hosts, TLSOnly: s.CertFile != "",
 	})
 	if err != nil {
 		tracing.close()
@@ -125,10 +138,14 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks, store 
 		return nil, fmt.Errorf("relay: %w", err)
 	}
 
+	r.handler = handler
 	r.front = newServer("LISTEN_ADDR and PORT", s.Listen, handler, log)
 	if door != nil {
 		door.serves = handler.Serves
-		r.front.door, r.tunnels = door, connect.Tunnels
+		r.front.door = door
+		if connect != nil {
+			r.tunnels = connect.Tunnels
+		}
 	}
 	if s.Admin != "" {
 		var scrape http.Handler

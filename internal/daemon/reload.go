@@ -1,80 +1,15 @@
 package daemon
 
 import (
-	"context"
 	"errors"
-	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/fsnotify/fsnotify"
 
 	"riftrelay/internal/admin"
+	"riftrelay/internal/config"
+	"riftrelay/internal/proxy"
 )
-
-// settle is how long the token file has to be left alone before it is read:
-// editors write in several steps.
-const settle = 200 * time.Millisecond
-
-// reloading reads the keys again when their file changes and when r.hangup says
-// so, until ctx ends. The directory is watched, not the file: editors and
-// Kubernetes put another file in its place.
-func (r *relay) reloading(ctx context.Context) {
-	var events <-chan fsnotify.Event
-	var failures <-chan error
-	if file := r.settings.KeyFile; file != "" {
-		w, err := fsnotify.NewWatcher()
-		if err == nil {
-			defer w.Close() //nolint:errcheck // nothing is written through it
-			err = w.Add(filepath.Dir(file))
-		}
-		if err != nil { // too many watches, or a file system without: SIGHUP is left
-			r.log.Warn("RIOT_TOKEN_FILE can't be watched; a SIGHUP has it read again", "error", err.Error())
-		} else {
-			events, failures = w.Events, w.Errors
-		}
-	}
-	timer := time.NewTimer(settle) // it may have changed since it was read
-	defer timer.Stop()
-	if events == nil {
-		timer.Stop()
-	}
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-r.hangup:
-			_, _ = r.reload("SIGHUP") // it is logged
-		case e, ok := <-events:
-			if !ok {
-				events = nil
-			} else if r.concerns(e) {
-				timer.Reset(settle)
-			}
-		case err, ok := <-failures:
-			if !ok {
-				failures = nil
-				continue
-			}
-			r.log.Warn("watching RIOT_TOKEN_FILE", "error", err.Error())
-			timer.Reset(settle) // events may have been lost
-		case <-timer.C:
-			_, _ = r.reload("file") // it is logged
-		}
-	}
-}
-
-// concerns reports whether an event may have changed what the token file says.
-// In a Kubernetes volume the file is a link to ..data/file, and ..data is what
-// changes.
-func (r *relay) concerns(e fsnotify.Event) bool {
-	if e.Op&^fsnotify.Chmod == 0 {
-		return false
-	}
-	name := filepath.Base(e.Name)
-	return name == filepath.Base(r.settings.KeyFile) || strings.HasPrefix(name, "..")
-}
 
 // reload takes over the keys as they are written now, and gives what changed.
 // What is wrong with them is logged, and the old ones stay.
@@ -101,6 +36,68 @@ func (r *relay) reload(why string) (admin.Reloaded, error) {
 	r.log.Info("keys read again", "why", why, "keys", len(keys), "names", keyNames(keys),
 		"added", len(changes.Added), "replaced", len(changes.Replaced), "removed", len(changes.Removed))
 	return changes, nil
+}
+
+// errOpened is a reload that would let everybody in.
+var errOpened = errors.New("there is no token of a client any more; allowed: at least one, or a restart without")
+
+// reloadClients takes over the clients' tokens as they are written now. What is
+// wrong with them is logged, and the old ones stay.
+func (r *relay) reloadClients(why string) {
+	r.reloads.Lock()
+	defer r.reloads.Unlock()
+	list, err := r.settings.ReloadClients()
+	if err == nil && reflect.DeepEqual(list, r.clients) || err != nil && len(r.clients) == 0 {
+		return // nothing new, or nothing about clients: reload says what is wrong
+	}
+	if err == nil && len(list) == 0 {
+		err = errOpened
+	}
+	r.meters.Reloaded(err == nil)
+	if err != nil {
+		r.log.Error("clients are as they were: their tokens can't be read again", "why", why, "error", hideKeys(oneLine(err)))
+		return
+	}
+	r.clients = list
+	r.handler.SetClients(clientsOf(list))
+	r.log.Info("tokens of clients read again", "why", why, "clients", clientNames(list))
+}
+
+// reloadCertificate takes over the relay's certificate as it is written now.
+func (r *relay) reloadCertificate(why string) {
+	if r.certificate == nil {
+		return
+	}
+	changed, err := r.certificate.load()
+	if err == nil && !changed {
+		return
+	}
+	r.meters.Reloaded(err == nil)
+	if err != nil {
+		r.log.Error("the certificate is as it was: it can't be read again", "why", why, "error", hideKeys(oneLine(err)))
+		return
+	}
+	r.log.Info("certificate read again", "why", why, "until", r.certificate.until())
+}
+
+// clientsOf are the settings' clients as the proxy takes them.
+func clientsOf(list []config.Client) []proxy.Client {
+	clients := make([]proxy.Client, len(list))
+	for i, c := range list {
+		clients[i] = proxy.Client{Name: c.Name, Tokens: c.Tokens, Budget: c.Budget, NoHigh: c.NoHigh}
+		for _, p := range c.Patterns {
+			clients[i].Allow = append(clients[i].Allow, proxy.Allowance(p))
+		}
+	}
+	return clients
+}
+
+func clientNames(list []config.Client) string {
+	names := make([]string, len(list))
+	for i, c := range list {
+		names[i] = c.Name
+	}
+	return listed(names)
 }
 
 func oneLine(err error) string {

@@ -16,6 +16,7 @@ type RelayOptions struct {
 	Table   *route.Table // the one that it routes with
 	Version string       // of the relay
 	Budgets []string     // ids that X-Rate-Budget may name
+	Tokens  bool         // calls need a client's token
 }
 
 // Relay describes a relay: each method of its table, with the host in front.
@@ -35,7 +36,13 @@ func Relay(o RelayOptions) openapi.Document {
 			}},
 		},
 	}
-	b := builder{Document: &d, answers: common(&d.Components), hosts: map[string]string{}, paths: map[string]string{}, ids: map[string]bool{}}
+	if o.Tokens {
+		d.Components.SecuritySchemes[clientsToken] = openapi.Security{
+			Type: "apiKey", In: "header", Name: "X-Relay-Token", Description: "A token of CLIENT_TOKENS, which every call to this relay needs.",
+		}
+		d.Security = []map[string][]string{{clientsToken: {}}}
+	}
+	b := builder{tokens: o.Tokens, Document: &d, answers: common(&d.Components), hosts: map[string]string{}, paths: map[string]string{}, ids: map[string]bool{}}
 	for _, m := range o.Table.Methods() {
 		b.add(m, o.Table.Hosts())
 	}
@@ -43,10 +50,11 @@ func Relay(o RelayOptions) openapi.Document {
 	return d
 }
 
-const playersToken = "RSO"
+const playersToken, clientsToken = "RSO", "client"
 
 type builder struct {
 	*openapi.Document
+	tokens  bool
 	answers map[string]openapi.Response
 	hosts   map[string]string // host lists → the names of their parameters
 	paths   map[string]string // paths without the names of parameters → with them
@@ -78,6 +86,9 @@ func (b *builder) add(m *route.Method, all []string) {
 	if m.Auth == route.AuthRSO {
 		op.Summary = "with the player's own token"
 		op.Security = []map[string][]string{{playersToken: {}}}
+		if b.tokens {
+			op.Security[0][clientsToken] = []string{} // both
+		}
 	}
 	answer := shape[m.String()]
 	if answer == nil {

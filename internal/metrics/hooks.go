@@ -38,6 +38,14 @@ var outcomes = map[riftrelay.Reason]string{
 	riftrelay.ReasonInvalidTokenIndex: "rejected_invalid_token_index",
 	riftrelay.ReasonInvalidMaxWait:    "rejected_invalid_max_wait",
 	riftrelay.ReasonInvalidBudget:     "rejected_invalid_budget",
+
+	// Who calls, or from where: the proxy's own.
+	"unauthorized":        "rejected_unauthorized",
+	"proxy_authorization": "rejected_unauthorized",
+	"client_forbidden":    "rejected_client_forbidden",
+	"cross_origin":        "rejected_cross_origin",
+	"host_not_allowed":    "rejected_host_not_allowed",
+	"tls_required":        "rejected_tls_required",
 }
 
 func newAdmissions(r prometheus.Registerer) admissions {

@@ -19,6 +19,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"riftrelay/route"
 )
 
 const namespace = "riftrelay"
@@ -43,6 +45,8 @@ type Metrics struct {
 	admitted admissions
 	upstream answers
 	changes  *prometheus.CounterVec
+	clients  *series[clientKey, prometheus.Counter]
+	ends     *series[*route.Method, prometheus.Gauge]
 	reloads  tries
 	writes   tries
 }
@@ -68,7 +72,9 @@ func New(o Options) *Metrics {
 	m.admitted = newAdmissions(m.registry)
 	m.upstream = newAnswers(m.registry)
 	m.changes = newChanges(m.registry)
-	m.reloads = newTries(m.registry, "config_reloads_total", "Times that the keys were read again: success, or failure, which changes nothing.")
+	m.clients = newClients(m.registry)
+	m.ends = newDeprecated(m.registry)
+	m.reloads = newTries(m.registry, "config_reloads_total", "Times that keys, tokens of clients or the certificate were read again: success, or failure, which changes nothing.")
 	m.writes = newTries(m.registry, "state_writes_total", "Times that STATE_FILE was written: success, or failure, after which a restart knows less.")
 	return m
 }

@@ -18,6 +18,8 @@ type Document struct {
 	Tags       []Tag           `json:"tags,omitempty"`
 	Paths      map[string]Path `json:"paths"`
 	Components Components      `json:"components"`
+
+	Security []map[string][]string `json:"security,omitempty"` // of operations that don't say
 }
 
 // Info says what is described.

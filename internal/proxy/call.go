@@ -20,6 +20,8 @@ import (
 // the transport points to, so none of it may be used again.
 type call struct {
 	start  time.Time
+	id     string           // X-Request-Id
+	client *Client          // nil when nobody needs a token
 	url    url.URL          // of the outgoing request
 	report riftrelay.Report // filled in by the transport
 	body   *clientBody      // nil when the client sends none
@@ -30,6 +32,8 @@ type call struct {
 	reason string // of the relay's own answers
 	bytes  int64  // of the body sent down
 	err    error  // behind the relay's own answers
+
+	edgeTrace string // Riot's name for a call that it answered with an error
 }
 
 // clientBody is the client's request body. It remembers why reading failed,
@@ -90,6 +94,13 @@ func (h *Handler) logCall(r *http.Request, c *call, took time.Duration) {
 		slog.Duration("waited", c.report.Waited),
 		slog.Duration("took", took),
 		slog.Int64("bytes", c.bytes),
+		slog.String("request", c.id),
+	}
+	if c.client != nil {
+		attrs = append(attrs, slog.String("client", c.client.Name))
+	}
+	if c.edgeTrace != "" {
+		attrs = append(attrs, slog.String("edge_trace", redact(c.edgeTrace[:min(len(c.edgeTrace), 100)])))
 	}
 	if c.reason != "" {
 		attrs = append(attrs, slog.String("reason", c.reason))

@@ -26,14 +26,16 @@ type Connect struct {
 
 // serveConnect answers CONNECT. What is refused is told to the observer like a
 // refused call; what is served shows by the calls within, or not at all.
-func (h *Handler) serveConnect(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) serveConnect(w http.ResponseWriter, r *http.Request, c *call) {
 	name, ours, err := h.destination(r)
+	if err == nil && !ours {
+		err = h.admitTunnel(r)
+	}
 	var there net.Conn
 	if err == nil && !ours {
 		there, err = h.connect.Tunnels.reach(r.Context(), name)
 	}
 	if err != nil {
-		c := &call{start: time.Now()}
 		c.url.Host = name
 		h.observer.Started()
 		defer h.finish(r, c)

@@ -126,16 +126,29 @@ var table = func() func(testing.TB) *route.Table {
 
 // seen is an Observer that remembers.
 type seen struct {
-	mu      sync.Mutex
-	started int
-	done    []string // "status source bucket"
-	refused []riftrelay.Reason
-	ended   chan struct{}
+	mu                  sync.Mutex
+	started             int
+	done                []string // "status source bucket"
+	refused             []riftrelay.Reason
+	clients, deprecated []string
+	ended               chan struct{}
 }
 
 func newSeen() *seen { return &seen{ended: make(chan struct{}, 1000)} }
 
 func (s *seen) Started() { s.mu.Lock(); s.started++; s.mu.Unlock() }
+
+func (s *seen) ClientDone(name string, status int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clients = append(s.clients, name+" "+http.StatusText(status))
+}
+
+func (s *seen) Deprecated(m *route.Method, end time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.deprecated = append(s.deprecated, m.String()+" "+end.Format(time.DateOnly))
+}
 
 func (s *seen) Done(r route.Route, status int, source string, took time.Duration) {
 	s.mu.Lock()

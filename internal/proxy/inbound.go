@@ -71,6 +71,7 @@ func (h *Handler) outbound(r *http.Request, to target, c *call) (*http.Request, 
 	if err != nil {
 		return nil, err
 	}
+	c.client.restrict(&o)
 	o.Report = &c.report
 	// Opaque keeps the escaped path as it is; URL.Path would be escaped anew.
 	c.url = url.URL{Scheme: "https", Host: name, Opaque: to.path, RawQuery: to.query, ForceQuery: to.emptyTag}
@@ -117,7 +118,7 @@ func (h *Handler) headersUp(r *http.Request, to target) http.Header {
 	if vv := r.Header["Authorization"]; len(vv) > 0 && !hopByHop(r.Header, "Authorization") {
 		// R5: a player's token goes to RSO methods only. Elsewhere it may be
 		// meant for us, and is not Riot's business.
-		if to, err := h.table.Match(r.Method, to.host, to.path); err == nil && to.Method.Auth == route.AuthRSO {
+		if h.playersOwn(r.Method, to) && !h.isClients(vv) {
 			up["Authorization"] = vv
 		}
 	}

@@ -164,7 +164,7 @@ func TestRequestHeaders(t *testing.T) {
 		"X-Riot-Token: RGAPI-CANARY", "x_riot_token: RGAPI-CANARY", "X-RIOT-TOKEN: RGAPI-CANARY",
 		"Cookie: a=b", "X-Forwarded-For: 1.2.3.4", "X-Forwarded-Host: h", "Forwarded: for=x", "Via: y", "X-Real-Ip: 1.2.3.4",
 		"X-Priority: HIGH", "X-Riot-Token-Index: 1", "X-Max-Wait: 8s", "X-Rate-Budget: crawler", "Authorization: Bearer token", "Proxy-Authorization: Basic x",
-		"Origin: http://x", "Referer: http://y", "Range: bytes=0-1", "TE: trailers", "Expect: 100-continue", "Priority: u=1", "Anything: else"))
+		"Sec-Fetch-Site: none", "Origin: http://x", "Referer: http://y", "Range: bytes=0-1", "TE: trailers", "Expect: 100-continue", "Priority: u=1", "Anything: else"))
 	lines := strings.Split(up.last(t), "\r\n")[1:]
 	slices.Sort(lines)
 	want := []string{

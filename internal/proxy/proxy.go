@@ -6,6 +6,7 @@
 //     raw request target is the truth, never r.URL.Path: an escaped path reaches
 //     Riot byte for byte (R23).
 //   - connect.go, tunnel.go: CONNECT, to Riot's API and to its static data.
+//   - origin.go, clients.go, refusal.go: who may call, and what.
 //   - inbound.go: which headers go up, what the control headers ask for.
 //   - stream.go: the answer's way down.
 //   - respond.go: error → status, headers and body; nowhere else.
@@ -21,6 +22,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"riftrelay"
@@ -59,6 +61,22 @@ type Options struct {
 	// Connect serves CONNECT. Nil means that it is refused.
 	Connect *Connect
 
+	// Clients are those who may use the relay. None means everybody.
+	// Handler.SetClients replaces them.
+	Clients []Client
+
+	// Origins are those whose pages may use the relay from a browser, as in
+	// "https://app.example"; "*" means all. With none, pages of other sites are
+	// refused.
+	Origins []string
+
+	// Hosts are the names that the relay answers to, in lower case, besides
+	// addresses, localhost and Riot's; "*" means all, and so does nil.
+	Hosts []string
+
+	// TLSOnly refuses plain http, but for health and CONNECT.
+	TLSOnly bool
+
 	// Local are the handlers of paths of one segment ("/healthz") that the
 	// relay answers itself. They are no calls: neither Observer nor Logger
 	// hears of them.
@@ -92,6 +110,11 @@ type Observer interface {
 	// StatusClientGone, or 502 and 504 for an answer that broke off; source is
 	// SourceRiot or SourceRelay.
 	Done(r route.Route, status int, source string, took time.Duration)
+	// ClientDone is called after Done for a call of a named client.
+	ClientDone(name string, status int)
+	// Deprecated is called for each answer that says that Riot is going to
+	// switch the method off. The zero Time means that it doesn't say when.
+	Deprecated(m *route.Method, end time.Time)
 	// Refused is called for what is refused here and therefore never reaches
 	// the limiter, which tells its own hooks about the rest.
 	Refused(reason riftrelay.Reason)
@@ -124,6 +147,13 @@ type Handler struct {
 	stripRates bool
 	limits     func(route.Route) []riftrelay.ScopeState
 	connect    *Connect
+
+	clients atomic.Pointer[clients] // nil = everybody may call
+	cors    cors
+	hosts   map[string]bool // nil = all
+	tlsOnly bool
+
+	deprecations deprecations
 
 	observer Observer
 	trace    func(*http.Request) (context.Context, func(route.Route, int, string))
@@ -165,6 +195,10 @@ func New(o Options) (*Handler, error) {
 		limits:     o.Limits,
 		connect:    o.Connect,
 
+		cors:    newCORS(o.Origins),
+		hosts:   hostSet(o.Hosts),
+		tlsOnly: o.TLSOnly,
+
 		observer: o.Observer,
 		trace:    o.Trace,
 		log:      o.Logger,
@@ -172,26 +206,24 @@ func New(o Options) (*Handler, error) {
 	for _, host := range o.Table.Hosts() {
 		h.names[host] = host + domain
 	}
+	h.SetClients(o.Clients)
 	return h, nil
 }
 
 // ServeHTTP serves one request: a call to Riot, or one of the few things that
 // aren't.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if h.connect != nil && r.Method == http.MethodConnect {
-		h.serveConnect(w, r)
-		return
-	}
-	if h.explorer != nil && explores(r.RequestURI) {
-		h.explorer.ServeHTTP(w, r)
+	c := &call{start: time.Now(), id: identify(w.Header(), r)}
+	h.cors.permit(w.Header(), first(r.Header["Origin"]))
+	barred := h.entrance(r)
+	if barred == nil && h.serveApart(w, r, c) {
 		return
 	}
 	to, err := h.target(r)
-	if noCall(err) {
+	if barred == nil && noCall(err) {
 		h.serveLocal(w, r, err)
 		return
 	}
-	c := &call{start: time.Now()}
 	h.observer.Started()
 	defer h.finish(r, c)
 	if h.trace != nil {
@@ -200,6 +232,15 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(ctx)
 	}
 
+	if barred == nil {
+		barred = h.cors.check(r)
+	}
+	if barred == nil {
+		c.client, barred = h.admit(r, to, err)
+	}
+	if barred != nil { // before what is wrong with the target: that is nobody's business
+		err = barred
+	}
 	var out *http.Request
 	if err == nil {
 		out, err = h.outbound(r, to, c)
@@ -223,6 +264,21 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.answer(w, r, c, res)
 }
 
+// serveApart serves what has no target among Riot's methods, and reports
+// whether the request was such.
+func (h *Handler) serveApart(w http.ResponseWriter, r *http.Request, c *call) bool {
+	switch {
+	case h.connect != nil && r.Method == http.MethodConnect:
+		h.serveConnect(w, r, c)
+	case h.cors.preflight(w, r):
+	case h.explorer != nil && explores(r.RequestURI):
+		h.explorer.ServeHTTP(w, r)
+	default:
+		return false
+	}
+	return true
+}
+
 // finish tells observer and log how a call ended, also when the handler
 // panicked to break the client's connection.
 func (h *Handler) finish(r *http.Request, c *call) {
@@ -231,6 +287,9 @@ func (h *Handler) finish(r *http.Request, c *call) {
 	}
 	took := time.Since(c.start)
 	h.observer.Done(c.report.Route, c.status, c.source, took)
+	if c.client != nil {
+		h.observer.ClientDone(c.client.Name, c.status)
+	}
 	if c.traced != nil {
 		c.traced(c.report.Route, c.status, c.source)
 	}
@@ -241,4 +300,6 @@ type nobody struct{}
 
 func (nobody) Started()                                     {}
 func (nobody) Done(route.Route, int, string, time.Duration) {}
+func (nobody) ClientDone(string, int)                       {}
+func (nobody) Deprecated(*route.Method, time.Time)          {}
 func (nobody) Refused(riftrelay.Reason)                     {}

@@ -90,7 +90,11 @@ func replyForRejected(e *riftrelay.RejectedError) reply {
 			status, message = bad.Status, bad.Detail
 		}
 		say(status, message)
-	default: // a reason newer than this table
+	default: // ours, or newer than this table
+		if status, ok := refusalStatus[e.Reason]; ok {
+			say(status, string(e.Reason))
+			break
+		}
 		say(http.StatusServiceUnavailable, string(e.Reason))
 	}
 	switch {
@@ -175,6 +179,7 @@ func (a reply) write(w http.ResponseWriter) {
 	if a.retryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(a.retryAfter))
 	}
+	challenge(h, a.status)
 	switch a.status {
 	case http.StatusTooManyRequests:
 		// The type that doesn't make a client stop its whole budget.

@@ -38,6 +38,8 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, c *call, res *h
 	}
 	c.source = SourceRiot
 	headersDown(w.Header(), res.Header, h.stripRates)
+	h.cors.permit(w.Header(), first(r.Header["Origin"]))
+	h.look(c, res.StatusCode, res.Header)
 	w.WriteHeader(res.StatusCode)
 	if bodyAllowed(res.StatusCode) {
 		h.copyBody(w, r, c, res, buf[:], n, end)
@@ -115,6 +117,8 @@ func headersDown(to, from http.Header, stripRates bool) {
 		switch name {
 		case "Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection",
 			"Te", "Trailer", "Transfer-Encoding", "Upgrade":
+			continue
+		case requestID: // the client's, or ours, is there already
 			continue
 		case "X-App-Rate-Limit", "X-App-Rate-Limit-Count", "X-Method-Rate-Limit", "X-Method-Rate-Limit-Count":
 			if stripRates {

@@ -85,7 +85,7 @@ func flat(raw string) string {
 	}
 	var kept []string
 	for _, l := range lines[1:] {
-		if !strings.HasPrefix(l, "Connection:") && !strings.HasPrefix(l, "X-Riftrelay-") {
+		if !strings.HasPrefix(l, "Connection:") && !strings.HasPrefix(l, requestID) && !strings.HasPrefix(l, "X-Riftrelay-") {
 			kept = append(kept, l)
 		}
 	}

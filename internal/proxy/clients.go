@@ -1,0 +1,212 @@
+package proxy
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"riftrelay"
+	"riftrelay/route"
+)
+
+// Client is somebody who may use the relay, known by a token.
+type Client struct {
+	// Name is what logs and metrics call it.
+	Name string
+
+	// Tokens are SHA-256 digests of what the client may show: one, or two while
+	// the old is being replaced. The tokens themselves are kept nowhere.
+	Tokens [][sha256.Size]byte
+
+	// Budget is the rate budget of all its calls, whatever X-Rate-Budget says.
+	// Empty leaves the choice to the client.
+	Budget string
+
+	// NoHigh has X-Priority: high ignored.
+	NoHigh bool
+
+	// Allow are the calls that it may make. Empty means all.
+	Allow []Allowance
+}
+
+// Allowance is a part of the API.
+type Allowance struct {
+	Verb string // "GET"; empty = every verb
+	Host string // "kr"; empty = every host
+	Path string // beginning of methods' templates in whole parts, "/lol/match/v5"; "/" is all of them
+}
+
+func (a Allowance) fits(to route.Route) bool {
+	if a.Verb != "" && a.Verb != to.Method.Verb || a.Host != "" && a.Host != to.Host {
+		return false
+	}
+	rest, ok := strings.CutPrefix(to.Method.Template, a.Path)
+	return a.Path == "/" || ok && (rest == "" || rest[0] == '/')
+}
+
+// clients finds a client by its token.
+//
+// Tokens are looked up by a digest with salt: a comparison that ends early tells
+// nothing to who doesn't know the salt, and costs the same for any number.
+type clients struct {
+	salt  [16]byte
+	known map[[sha256.Size]byte]*Client
+}
+
+// newClients gives nil for none: then nobody needs a token.
+func newClients(list []Client) *clients {
+	if len(list) == 0 {
+		return nil
+	}
+	c := &clients{known: make(map[[sha256.Size]byte]*Client)}
+	rand.Read(c.salt[:])
+	for _, one := range list {
+		for _, digest := range one.Tokens {
+			c.known[c.salted(digest)] = &one
+		}
+	}
+	return c
+}
+
+func (c *clients) salted(digest [sha256.Size]byte) [sha256.Size]byte {
+	var b [len(c.salt) + sha256.Size]byte
+	copy(b[:], c.salt[:])
+	copy(b[len(c.salt):], digest[:])
+	return sha256.Sum256(b[:])
+}
+
+// of gives the client with a token, nil if there is none.
+func (c *clients) of(token string) *Client {
+	if token == "" {
+		return nil
+	}
+	return c.known[c.salted(sha256.Sum256([]byte(token)))]
+}
+
+// SetClients replaces those who may use the relay. With none, everybody may.
+func (h *Handler) SetClients(list []Client) { h.clients.Store(newClients(list)) }
+
+// admit says who calls; err is what is wrong with the target, if anything is. A
+// client can set one of these, as a rule, and some send a dummy in another: the
+// first that is a token counts. Nil means that nobody needs one.
+func (h *Handler) admit(r *http.Request, to target, err error) (*Client, error) {
+	known := h.clients.Load()
+	if known == nil {
+		return nil, nil
+	}
+	who := known.of(first(r.Header["X-Relay-Token"]))
+	if who == nil && len(r.Header["Authorization"]) > 0 && (err != nil || !h.playersOwn(r.Method, to)) {
+		who = known.of(bearer(r.Header["Authorization"]))
+	}
+	if who == nil {
+		who = known.of(first(r.Header["X-Riot-Token"]))
+	}
+	if who == nil {
+		who = known.of(keyInQuery(r.RequestURI))
+	}
+	if who == nil {
+		who = known.of(proxyPassword(r.Header["Proxy-Authorization"]))
+	}
+	if who == nil {
+		return nil, refusal(reasonUnauthorized,
+			"no token of a client, or a wrong one; allowed: a token of CLIENT_TOKENS as X-Relay-Token, X-Riot-Token, ?api_key= or, except on RSO methods, Authorization: Bearer")
+	}
+	if err != nil || len(who.Allow) == 0 {
+		return who, nil
+	}
+	at, err := h.table.Match(r.Method, to.host, to.path)
+	if err != nil {
+		return who, &riftrelay.RejectedError{Reason: riftrelay.ReasonInvalidRoute, Err: err}
+	}
+	if !slices.ContainsFunc(who.Allow, func(a Allowance) bool { return a.fits(at) }) {
+		return who, refusal(reasonForbidden, "client "+who.Name+" may not call "+at.String()+"; allowed: what CLIENT_"+strings.ToUpper(who.Name)+"_ALLOW lists")
+	}
+	return who, nil
+}
+
+// admitTunnel is admit for CONNECT to a host that isn't Riot's API: there is
+// nothing but the proxy's own header to look at. To the API, the calls within
+// carry the token.
+func (h *Handler) admitTunnel(r *http.Request) error {
+	known := h.clients.Load()
+	if known == nil || known.of(proxyPassword(r.Header["Proxy-Authorization"])) != nil {
+		return nil
+	}
+	return refusal(reasonProxyAuthorization, "no token of a client, or a wrong one; allowed: a token of CLIENT_TOKENS as the proxy's password, as in http://x:token@relay")
+}
+
+// restrict holds a client to what it may ask for.
+func (who *Client) restrict(o *riftrelay.Options) {
+	if who == nil {
+		return
+	}
+	if who.NoHigh {
+		o.Priority = riftrelay.Normal
+	}
+	if who.Budget != "" {
+		o.Budget = who.Budget
+	}
+}
+
+// playersOwn reports whether the Authorization header of a call is a player's.
+func (h *Handler) playersOwn(verb string, to target) bool {
+	at, err := h.table.Match(verb, to.host, to.path)
+	return err == nil && at.Method.Auth == route.AuthRSO // R5
+}
+
+// isClients reports whether an Authorization header has a token of ours, which
+// goes to nobody.
+func (h *Handler) isClients(authorization []string) bool {
+	known := h.clients.Load()
+	return known != nil && slices.ContainsFunc(authorization, func(v string) bool { return known.of(bearer([]string{v})) != nil })
+}
+
+func first(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return strings.TrimSpace(values[0])
+}
+
+func bearer(values []string) string {
+	scheme, token, _ := strings.Cut(first(values), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+// proxyPassword is what stands in http://name:password@relay, which is how most
+// programs can be told; the name is of no importance. Bearer does as well.
+func proxyPassword(values []string) string {
+	scheme, text, _ := strings.Cut(first(values), " ")
+	if !strings.EqualFold(scheme, "Basic") {
+		return bearer(values)
+	}
+	plain, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
+	if err != nil {
+		return ""
+	}
+	_, password, _ := strings.Cut(string(plain), ":")
+	return password
+}
+
+// keyInQuery gives the first api_key of a target. Tokens have no space, so a
+// '+' is one.
+func keyInQuery(uri string) (token string) {
+	_, query, _ := strings.Cut(uri, "?")
+	found := false
+	drop(query, apiKey, func(value string) {
+		if !found {
+			token, found = value, true
+		}
+	})
+	if plain, err := url.PathUnescape(token); err == nil {
+		return plain
+	}
+	return token
+}
