@@ -43,7 +43,7 @@ func TestCrowd(t *testing.T) {
 			t.Fatalf("client %d: %v", i, err)
 		}
 		conns[i] = c
-		if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: relay\r\n\r\n", status); err != nil {
+		if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", status); err != nil {
 			t.Fatal(err)
 		}
 	}

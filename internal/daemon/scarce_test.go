@@ -98,7 +98,7 @@ func TestFewDescriptors(t *testing.T) {
 				}
 				defer c.Close()
 				c.SetDeadline(time.Now().Add(10 * time.Second))
-				fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: relay\r\n\r\n", status)
+				fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", status)
 				resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 				if err != nil {
 					return err.Error()

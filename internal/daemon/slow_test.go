@@ -70,7 +70,7 @@ func (g *slowRig) mustServe(t *testing.T) {
 	t.Helper()
 	c := g.dial(t)
 	defer c.Close()
-	io.WriteString(c, "GET "+status+" HTTP/1.1\r\nHost: x\r\n\r\n")
+	io.WriteString(c, "GET "+status+" HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil || resp.StatusCode != http.StatusOK {
 		t.Errorf("another client: %v, %v", resp, err)
@@ -95,7 +95,7 @@ func TestSlowHeaders(t *testing.T) {
 		defer writing.Wait()
 		defer slow.Close()
 		writing.Go(func() {
-			for _, b := range []byte("GET " + status + " HTTP/1.1\r\nHost: x\r\nX-Padding: " + strings.Repeat("x", 1000)) {
+			for _, b := range []byte("GET " + status + " HTTP/1.1\r\nHost: localhost\r\nX-Padding: " + strings.Repeat("x", 1000)) {
 				if _, err := slow.Write([]byte{b}); err != nil {
 					return
 				}
@@ -121,7 +121,7 @@ func TestLargeHeaders(t *testing.T) {
 				g := newSlowRig(t, riotsim.Config{Requests: -1})
 				c := g.dial(t)
 				defer c.Close()
-				go io.WriteString(c, "GET "+status+" HTTP/1.1\r\nHost: x\r\nX-Padding: "+strings.Repeat("x", size)+"\r\n\r\n")
+				go io.WriteString(c, "GET "+status+" HTTP/1.1\r\nHost: localhost\r\nX-Padding: "+strings.Repeat("x", size)+"\r\n\r\n")
 				resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 				if err != nil || resp.StatusCode != want {
 					t.Fatalf("%v, %v; want %d", resp, err, want)
@@ -140,7 +140,7 @@ func TestLargeHeaders(t *testing.T) {
 // A request body that stands still ends after a minute, and frees the slot that
 // it held; one that is slow arrives whole.
 func TestSlowRequestBody(t *testing.T) {
-	const codes = "POST /americas/lol/tournament/v5/codes HTTP/1.1\r\nHost: x\r\n"
+	const codes = "POST /americas/lol/tournament/v5/codes HTTP/1.1\r\nHost: localhost\r\n"
 	for name, head := range map[string]string{"kept": "Content-Length: 100\r\n\r\n", "streamed": "Transfer-Encoding: chunked\r\n\r\n64\r\n"} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -187,7 +187,7 @@ func TestBodyThenQueue(t *testing.T) {
 		g := newSlowRig(t, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: "1:120"}}, Body: riotsim.Tiny})
 		post := func() net.Conn {
 			c := g.dial(t)
-			io.WriteString(c, "POST /americas/lol/tournament/v5/codes HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
+			io.WriteString(c, "POST /americas/lol/tournament/v5/codes HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}")
 			return c
 		}
 		first := post()
@@ -223,7 +223,7 @@ func TestSlowReader(t *testing.T) {
 		g := newSlowRig(t, riotsim.Config{Faults: []riotsim.Fault{{Method: "match-v5", Body: large}}})
 		ask := func() net.Conn {
 			c := g.dial(t)
-			io.WriteString(c, "GET /europe/lol/match/v5/matches/EUW1_1 HTTP/1.1\r\nHost: x\r\n\r\n")
+			io.WriteString(c, "GET /europe/lol/match/v5/matches/EUW1_1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
 			return c
 		}
 		still, slow := ask(), ask()
