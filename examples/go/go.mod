@@ -1,0 +1,3 @@
+module riftrelay/examples/go
+
+go 1.26.0
