@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -128,11 +129,16 @@ func TestNodeClients(t *testing.T) {
 					t.Errorf("the client met %d 429s", n)
 				}
 
-				empty := g.fillQueue(t)
-				before := g.refusals(t)
-				a := p.ask(t, "league")
-				empty()
-				if met := g.refusals(t) - before; met < 1 || met > c.most {
+				var a told
+				met := 0
+				for try := 0; met == 0 && try < 3; try++ { // on a slow machine the queue can be empty again before the client asks
+					before := g.refusals(t)
+					empty := g.fillQueue(t)
+					a = p.ask(t, "league")
+					others := empty()
+					met = g.refusals(t) - before - others
+				}
+				if met < 1 || met > c.most {
 					t.Errorf("met a full queue %d times, want 1 to %d", met, c.most)
 				}
 				if a.OK != (c.gives == "") || !strings.Contains(a.Error, c.gives) {
@@ -195,8 +201,8 @@ func (g *rig) refusals(t *testing.T) (n int) {
 }
 
 // fillQueue has calls like the client's last for a league wait until their queue, which has one place, takes no more.
-// The function returned waits until all are answered.
-func (g *rig) fillQueue(t *testing.T) (empty func()) {
+// The function returned waits until all are answered, and says how many of them were refused.
+func (g *rig) fillQueue(t *testing.T) (empty func() int) {
 	t.Helper()
 	var path string
 	for _, r := range g.edge.Requests() {
@@ -209,7 +215,14 @@ func (g *rig) fillQueue(t *testing.T) (empty func()) {
 	}
 	injected, refused := g.edge.Report().Totals.Injected, g.refusals(t)
 	var calls sync.WaitGroup
-	call := func() { calls.Go(func() { g.get(g.front + "/euw1" + path) }) }
+	var turned atomic.Int64
+	call := func() {
+		calls.Go(func() {
+			if g.get(g.front+"/euw1"+path).status == 429 {
+				turned.Add(1)
+			}
+		})
+	}
 	call()
 	eventually(t, "a 429 of Riot's", func() bool { return g.edge.Report().Totals.Injected > injected })
 	eventually(t, "a full queue", func() bool {
@@ -217,5 +230,5 @@ func (g *rig) fillQueue(t *testing.T) (empty func()) {
 		time.Sleep(20 * time.Millisecond)
 		return g.refusals(t) > refused
 	})
-	return calls.Wait
+	return func() int { calls.Wait(); return int(turned.Load()) }
 }
