@@ -80,6 +80,8 @@ func TestSentWhenItHasLeft(t *testing.T) {
 			all.Go(func() { get(ctx) })
 		}
 		all.Wait()
+		mu.Lock()
+		defer mu.Unlock()
 		if len(arrived) != 4 {
 			t.Fatalf("%d calls arrived, want 4", len(arrived))
 		}

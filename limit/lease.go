@@ -185,13 +185,20 @@ func (s *Scope) GoAlone(now Instant, replicas int, j time.Duration) {
 				used = x.Used + x.Others
 			}
 		}
-		w.cap, w.capNext = min(share, w.pending+w.own()+max(0, most-used)/replicas), share
+		room := max(0, most-used) / replicas
+		w.cap, w.capNext = min(share, w.pending+w.own()+room), share
+		w.spare, w.spareBy = w.sentTotal+w.pending+room, now.Add(aloneWary)
 		if !s.known {
-			w.cap = share // calls go one by one, until an answer tells
+			w.cap, w.spareBy = share, 0 // calls go one by one, until an answer tells
 		}
 		w.capAt = now.Add(w.quota.W + SendBy + j)
 	}
 }
+
+// aloneWary is for how long a replica alone uses its share of what was free, and
+// not again what its own calls give back: if it alone has lost the store, the
+// others do so.
+const aloneWary = time.Second
 
 // aloneFresh is how old a view may be for the room in it to be shared out; of
 // long windows a tenth, in which the others use the tenth that is left over.

@@ -49,6 +49,8 @@ type window struct {
 	// on. 0 as capAt is no bound.
 	cap, capNext int
 	capAt        Instant
+	spareBy      Instant // until then, no more may be sent than brings sentTotal and pending to this:
+	spare        int
 }
 
 func newWindow(q Quota) *window {
@@ -99,6 +101,10 @@ func (w *window) next(now Instant, p Policy, underWay bool) Instant {
 	}
 	if over := used + reserve - w.n(); over >= 0 {
 		at = max(at, w.freed(over+1, kept))
+		w.held = at
+	}
+	if now < w.spareBy && w.sentTotal+w.pending >= w.spare {
+		at = max(at, w.spareBy)
 		w.held = at
 	}
 	if n, on := w.capOf(now); on && w.pending+w.own() >= n {
