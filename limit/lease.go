@@ -198,7 +198,7 @@ func (s *Scope) GoAlone(now Instant, replicas int, j time.Duration) {
 // aloneWary is for how long a replica alone uses its share of what was free, and
 // not again what its own calls give back: if it alone has lost the store, the
 // others do so.
-const aloneWary = time.Second
+const aloneWary = 400 * time.Millisecond
 
 // aloneFresh is how old a view may be for the room in it to be shared out; of
 // long windows a tenth, in which the others use the tenth that is left over.

@@ -45,6 +45,10 @@ func longestOf(d time.Duration) time.Duration {
 // three has lost the store: the others don't know.
 const share = 0.9 * limitCalls / 3
 
+// lateArrivals is how many calls more may seem to be too many where the edge, in
+// this process, has no time to note when they came.
+const lateArrivals = 5
+
 // tolerant is a setting for tests in which own 429s must be expected: limits
 // aren't used by half for them.
 const tolerant = "VIOLATION_LIMIT=1000"
@@ -55,6 +59,9 @@ func (r *rig) most(n int) {
 	r.t.Helper()
 	if !r.planned && r.losses() > 0 {
 		n += share
+	}
+	if busy() {
+		n += lateArrivals
 	}
 	if v := r.violations(); v > n {
 		r.t.Errorf("%d own 429s; want %d at most", v, n)
