@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -165,6 +166,7 @@ func (r *relay) get(path string, header ...string) int {
 		r.t.Error(err)
 		return 0
 	}
+	req.Header.Set("X-Relay-Token", clientToken)
 	for i := 0; i < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
@@ -177,8 +179,11 @@ func (r *relay) get(path string, header ...string) int {
 	return resp.StatusCode
 }
 
+// clientToken is that of the calls, for relays that want one.
+const clientToken = "token-of-the-check"
+
 // busyRelay has a series of every kind: it shares a store, writes its state,
-// keeps a budget, has calls that wait, was refused by Riot, tried again, and has
+// keeps a budget, knows its clients, has calls that wait, was refused by Riot, tried again, and has
 // a limit that it uses by half.
 func busyRelay(t *testing.T) *relay {
 	t.Helper()
@@ -194,7 +199,12 @@ func busyRelay(t *testing.T) *relay {
 			t.Fatal(err)
 		}
 	}
-	r := startRelay(t, "RIOT_TOKEN=main=RGAPI-check", "UPSTREAM_URL="+edge.URL(), "STORE_URL=redis://"+store.Addr()+"/0", "PACING=burst",
+	riot := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Riot-Deprecated", "1893456000000") // R15
+		edge.ServeHTTP(w, r)
+	}))
+	t.Cleanup(riot.Close)
+	r := startRelay(t, "RIOT_TOKEN=main=RGAPI-check", "CLIENT_TOKENS=check="+clientToken, "UPSTREAM_URL="+riot.URL, "STORE_URL=redis://"+store.Addr()+"/0", "PACING=burst",
 		"STATE_FILE="+filepath.Join(t.TempDir(), "state.json"), "RATE_BUDGET_crawler=0.5", "VIOLATION_LIMIT=0", "RETRY=503")
 	for _, host := range []string{"euw1", "kr", "br1", "na1"} {
 		if got := r.get("/"+host+status, "X-Rate-Budget", "crawler"); got != 200 {
