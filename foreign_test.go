@@ -29,6 +29,9 @@ func TestOthersOnTheKey(t *testing.T) {
 		for _, share := range []float64{0.5, 0.95} {
 			for _, pacing := range []float64{riftrelay.Spread, riftrelay.Burst} {
 				t.Run(fmt.Sprintf("%s/%v/b=%v", set.limit, share, pacing), func(t *testing.T) {
+					if thinned(t) {
+						return
+					}
 					synctest.Test(t, func(t *testing.T) {
 						s := simulate(t, riotsim.Config{
 							AppLimits: []riotsim.Rule{{Limit: set.limit}}, MethodLimits: []riotsim.Rule{{Limit: riotsim.NoLimit}},

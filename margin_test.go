@@ -18,6 +18,9 @@ func TestDelayJumps(t *testing.T) {
 	for _, limits := range []string{"20:1,100:120", "500:10", "100:1"} {
 		for _, pacing := range []float64{riftrelay.Spread, riftrelay.Burst} {
 			t.Run(fmt.Sprintf("%s/b=%v", limits, pacing), func(t *testing.T) {
+				if thinned(t) {
+					return
+				}
 				synctest.Test(t, func(t *testing.T) {
 					s := simulate(t, riotsim.Config{
 						AppLimits: []riotsim.Rule{{Limit: limits}}, MethodLimits: []riotsim.Rule{{Limit: riotsim.NoLimit}}, Windows: riotsim.Sliding,
@@ -98,6 +101,9 @@ func TestLostPackets(t *testing.T) {
 func TestDelayFallsUnforeseen(t *testing.T) {
 	for _, limits := range []string{"20:1,100:120", "500:10", "100:1"} {
 		t.Run(limits, func(t *testing.T) {
+			if thinned(t) {
+				return
+			}
 			synctest.Test(t, func(t *testing.T) {
 				s := simulate(t, riotsim.Config{
 					AppLimits: []riotsim.Rule{{Limit: limits}}, MethodLimits: []riotsim.Rule{{Limit: riotsim.NoLimit}}, Latency: roundTrip(400 * time.Millisecond),

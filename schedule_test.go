@@ -22,6 +22,9 @@ import (
 func TestRandomSchedules(t *testing.T) {
 	for seed := range uint64(300) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			if thinned(t) {
+				return
+			}
 			synctest.Test(t, func(t *testing.T) { randomSchedule(t, rand.New(rand.NewPCG(seed, 1))) })
 		})
 	}

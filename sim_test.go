@@ -134,6 +134,9 @@ func TestUseUnderBacklog(t *testing.T) {
 			for _, delay := range delays {
 				for _, pacing := range []float64{riftrelay.Spread, 0.25, riftrelay.Burst} {
 					t.Run(fmt.Sprintf("%s/%v/%s/b=%v", set.name, windows, delay.name, pacing), func(t *testing.T) {
+						if thinned(t) {
+							return
+						}
 						synctest.Test(t, func(t *testing.T) {
 							use := useOf(t, set, windows, delay.latency, riftrelay.Config{
 								Pacing: pacing, AdmissionTimeout: -1, MinMargin: riftrelay.DefaultMargin, MaxMargin: riftrelay.DefaultMargin,
@@ -192,6 +195,9 @@ func TestUseWithLearnedMargin(t *testing.T) {
 			for _, delay := range delays[1:] {
 				for _, pacing := range []float64{riftrelay.Spread, riftrelay.Burst} {
 					t.Run(fmt.Sprintf("%s/%v/%s/b=%v", set.name, windows, delay.name, pacing), func(t *testing.T) {
+						if thinned(t) {
+							return
+						}
 						synctest.Test(t, func(t *testing.T) {
 							use := useOf(t, set, windows, delay.latency, riftrelay.Config{Pacing: pacing, AdmissionTimeout: -1})
 							want := map[string]float64{"50ms": 0.996, "200±150ms": 0.98}[delay.name]

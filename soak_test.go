@@ -38,7 +38,7 @@ func TestSoak(t *testing.T) {
 	}
 	schedules := 1000
 	if raceEnabled || testing.Short() {
-		schedules = 300
+		schedules = 150
 	}
 	calls := 0
 	for seed := range uint64(schedules) {

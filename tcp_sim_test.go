@@ -131,6 +131,9 @@ func TestThinkTime(t *testing.T) {
 		for _, pacing := range []float64{riftrelay.Spread, riftrelay.Burst} {
 			for _, told := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%s/b=%v/TCP=%v", set.name, pacing, told), func(t *testing.T) {
+					if thinned(t) {
+						return
+					}
 					synctest.Test(t, func(t *testing.T) {
 						f := &fakeTCP{trip: 20 * time.Millisecond, think: [2]time.Duration{500 * time.Millisecond, 3 * time.Second}}
 						s := withTCP(t, f, told, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: set.app}}, Windows: riotsim.Sliding}, riftrelay.Config{Pacing: pacing})
@@ -196,6 +199,9 @@ func TestThinkTimeAndDelayJumps(t *testing.T) {
 	for _, limits := range []string{"20:1,100:120", "500:10", "100:1"} {
 		for _, pacing := range []float64{riftrelay.Spread, riftrelay.Burst} {
 			t.Run(fmt.Sprintf("%s/b=%v", limits, pacing), func(t *testing.T) {
+				if thinned(t) {
+					return
+				}
 				synctest.Test(t, func(t *testing.T) {
 					f := &fakeTCP{trip: 20 * time.Millisecond, think: [2]time.Duration{500 * time.Millisecond, 3 * time.Second}}
 					s := withTCP(t, f, true, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: limits}}, Windows: riotsim.Sliding}, riftrelay.Config{Pacing: pacing})
@@ -223,6 +229,9 @@ func TestThinkTimeAndDelayJumps(t *testing.T) {
 func TestThinkTimeAndUnforeseenFall(t *testing.T) {
 	for _, limits := range []string{"20:1,100:120", "500:10", "100:1"} {
 		t.Run(limits, func(t *testing.T) {
+			if thinned(t) {
+				return
+			}
 			synctest.Test(t, func(t *testing.T) {
 				f := &fakeTCP{trip: 400 * time.Millisecond, think: [2]time.Duration{500 * time.Millisecond, 3 * time.Second}}
 				s := withTCP(t, f, true, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: limits}}}, riftrelay.Config{})
@@ -248,6 +257,9 @@ func TestThinkTimeAndLostPackets(t *testing.T) {
 		for _, loss := range []float64{0.02, 0.0005} {
 			for _, think := range []time.Duration{0, 500 * time.Millisecond} {
 				t.Run(fmt.Sprintf("%s/%v/%v", limits, loss, think), func(t *testing.T) {
+					if thinned(t) {
+						return
+					}
 					synctest.Test(t, func(t *testing.T) {
 						f := &fakeTCP{trip: 30 * time.Millisecond, loss: loss, think: [2]time.Duration{think, 6 * think}}
 						s := withTCP(t, f, true, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: limits}}, Windows: riotsim.Sliding}, riftrelay.Config{})
