@@ -64,7 +64,7 @@ func TestContract(t *testing.T) {
 			return harness(t, realWithClock(t, server), func(int64) {}, func() { server.do("FLUSHALL") })
 		}
 		limittest.Run(t, onServer)
-		t.Run("against the model", func(t *testing.T) { limittest.Check(t, onServer, 1, 10_000) })
+		t.Run("against the model", func(t *testing.T) { limittest.Check(t, onServer, 1, 10_000/thin) })
 	})
 	t.Run("miniredis", func(t *testing.T) {
 		limittest.Run(t, func(t testing.TB) limittest.Harness {

@@ -18,7 +18,7 @@ import (
 // replicas may ask, in any order.
 func TestSameAsMemory(t *testing.T) {
 	t.Run("real", func(t *testing.T) {
-		const seeds, steps = 25, 4000
+		const seeds, steps = 25 / thin, 4000
 		server := startServer(t)
 		for seed := range uint64(seeds) {
 			compareSteps(t, seed+1, steps, realWithClock(t, server), func(int64) {})
@@ -26,7 +26,7 @@ func TestSameAsMemory(t *testing.T) {
 		t.Logf("%d steps on a real server", seeds*steps)
 	})
 	t.Run("miniredis", func(t *testing.T) {
-		const seeds, steps = 10, 1000
+		const seeds, steps = 10 / thin, 1000
 		for seed := range uint64(seeds) {
 			mini := startMini(t)
 			s := patient(t, "redis://"+mini.Addr(), nil)

@@ -1,0 +1,6 @@
+//go:build !race
+
+package redisstore
+
+// thin: see race_test.go.
+const thin = 1
