@@ -347,7 +347,7 @@ func TestMultiHooksOfFew(t *testing.T) {
 // Admission costs no allocation, be it with hooks or without.
 func TestHooksCostNoAllocation(t *testing.T) {
 	if raceEnabled {
-		t.Skip("the race detector allocates")
+		t.Log("the race detector allocates as well: only that it runs is tested")
 	}
 	for name, hooks := range map[string]riftrelay.Hooks{
 		"none": nil, "one": riftrelay.HookFuncs{}, "two": riftrelay.MultiHooks(riftrelay.HookFuncs{}, &riftrelay.HookFuncs{}),
@@ -359,7 +359,7 @@ func TestHooksCostNoAllocation(t *testing.T) {
 			}
 		}
 		once()
-		if n := testing.AllocsPerRun(1000, once); n != 0 {
+		if n := testing.AllocsPerRun(1000, once); n != 0 && !raceEnabled {
 			t.Errorf("%s: %v allocations a call", name, n)
 		}
 	}
