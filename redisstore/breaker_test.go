@@ -7,7 +7,6 @@ import (
 	"net"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -65,7 +64,7 @@ func TestFreeze(t *testing.T) {
 	w := &watch{}
 	s := patient(t, server.url(), func(o *Options) { o.Timeout = 250 * time.Millisecond; w.options(o) })
 	granted(t, s)
-	if err := server.Process().Signal(syscall.SIGSTOP); err != nil {
+	if err := server.Process().Signal(standStill); err != nil {
 		t.Fatal(err)
 	}
 	frozen := time.Now()
@@ -88,7 +87,7 @@ func TestFreeze(t *testing.T) {
 		t.Errorf("%d callers waited %v for a server that is known to be away", many, took)
 	}
 	time.Sleep(time.Until(frozen.Add(600 * time.Millisecond))) // the call that waits there is too late by now
-	if err := server.Process().Signal(syscall.SIGCONT); err != nil {
+	if err := server.Process().Signal(goOn); err != nil {
 		t.Fatal(err)
 	}
 	untilUp(t, s)

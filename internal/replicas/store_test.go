@@ -2,7 +2,6 @@ package replicas
 
 import (
 	"context"
-	"syscall"
 	"testing"
 	"time"
 
@@ -44,9 +43,9 @@ func TestStoreFrozen(t *testing.T) {
 	calm := time.Now()
 	time.Sleep(4 * time.Second)
 	frozen := time.Now()
-	signalRedis(t, redis, syscall.SIGSTOP)
+	signalRedis(t, redis, standStill)
 	time.Sleep(3 * time.Second)
-	signalRedis(t, redis, syscall.SIGCONT)
+	signalRedis(t, redis, goOn)
 	thawed := time.Now()
 	r.meet()
 	known := time.Since(thawed)
@@ -71,9 +70,9 @@ func TestStoreFrozenUnderBacklog(t *testing.T) {
 	all := r.backlog(24)
 	time.Sleep(3 * time.Second)
 	frozen := time.Now()
-	signalRedis(t, redis, syscall.SIGSTOP)
+	signalRedis(t, redis, standStill)
 	time.Sleep(3 * time.Second)
-	signalRedis(t, redis, syscall.SIGCONT)
+	signalRedis(t, redis, goOn)
 	thawed := time.Now()
 	use := r.rate(frozen, thawed) / limitRate
 	r.meet()
