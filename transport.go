@@ -197,7 +197,7 @@ func (t *Transport) route(req *http.Request) (r route.Route, path string, err er
 	if !strings.HasPrefix(path, "/") {
 		path = req.URL.EscapedPath()
 	}
-	host, riot := strings.CutSuffix(strings.TrimSuffix(req.URL.Host, ":443"), riotDomain)
+	host, riot := strings.CutSuffix(strings.TrimSuffix(strings.ToLower(req.URL.Host), ":443"), riotDomain) // a name of DNS: in any case
 	switch {
 	case riot && req.URL.Scheme == "https":
 	case req.URL.Host == "":

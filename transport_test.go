@@ -73,6 +73,28 @@ func TestRequestAsRiotSeesIt(t *testing.T) {
 	})
 }
 
+// A name of DNS is the same in any case, and so are the limits of its host.
+func TestHostInCapitals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t, riotsim.Config{Requests: -1}, riftrelay.Config{})
+		for _, host := range []string{"EUW1.api.riotgames.com", "euw1.API.RiotGames.com:443"} {
+			if _, _, err := call(t.Context(), s.client, http.MethodGet, "https://"+host+"/lol/status/v4/platform-data", ""); err != nil {
+				t.Error(err)
+			}
+		}
+		for _, r := range s.edge.Requests() {
+			if r.Host != "euw1.api.riotgames.com" {
+				t.Errorf("Host %q", r.Host)
+			}
+		}
+		for _, scope := range s.limiter.Snapshot().Scopes {
+			if scope.Host != "euw1" {
+				t.Errorf("limits of a host called %q", scope.Host)
+			}
+		}
+	})
+}
+
 func TestRefusesWhatIsNotRiots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, riotsim.Config{}, riftrelay.Config{})

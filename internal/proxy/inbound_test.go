@@ -60,7 +60,8 @@ func TestRefusedTargets(t *testing.T) {
 		{get("/euw1/../status"), 400, "no segment . or .."},
 		{get("/euw1/lol/%0a/status"), 400, "no control byte"},
 		{get("/euw1/lol/#/status"), 400, "space, ? or #"},
-		{get("/EUW1" + path), 404, "the nearest is euw1"},
+		{get("/EUW" + path), 404, "the nearest is euw1"},
+		{get("/\u212ar" + path), 404, "unknown host"}, // a Kelvin sign is k in lower case
 		{get("/euw9" + path), 404, "unknown host"},
 		{get("/euw1.api.riotgames.com" + path), 404, "unknown host"},
 		{get("/x@evil.example" + path), 404, "unknown host"},
@@ -110,7 +111,7 @@ func TestRefusedTargets(t *testing.T) {
 // What isn't a host by the table, and a path that could be read as an authority,
 // never reach a transport, even one that doesn't look.
 func TestNoOddHostReachesTheTransport(t *testing.T) {
-	for _, target := range []string{"/x@evil.example/lol/x", "/EUW1" + status[5:], "/euw1//evil.example/x", "/euw9" + status[5:], "/a:b@c/x"} {
+	for _, target := range []string{"/x@evil.example/lol/x", "/\u212ar" + status[5:], "/euw1//evil.example/x", "/euw9" + status[5:], "/a:b@c/x"} {
 		address := serve(t, Options{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 			t.Errorf("%q was sent as %v %q", target, r.URL, r.URL.Opaque)
 			return answerOf("{}"), nil
@@ -133,7 +134,7 @@ func TestForwardedHost(t *testing.T) {
 		return answerOf("{}"), nil
 	})})
 	for host, want := range map[string]string{
-		"xx1": "xx1.api.riotgames.com" + status[5:] + " xx1.api.riotgames.com", "x": "", "xx12": "", "x.y": "", "XX1": "", "xx1%2e": "",
+		"xx1": "xx1.api.riotgames.com" + status[5:] + " xx1.api.riotgames.com", "x": "", "xx12": "", "x.y": "", "XX1": "xx1.api.riotgames.com" + status[5:] + " xx1.api.riotgames.com", "xx1%2e": "",
 	} {
 		got = ""
 		sendRaw(t, address, get("/"+host+status[5:]))

@@ -59,11 +59,17 @@ func (h *Handler) target(r *http.Request) (target, error) {
 	if to.host, to.path, err = h.table.Split(path); err != nil {
 		return target{}, &riftrelay.RejectedError{Reason: riftrelay.ReasonInvalidRoute, Err: err}
 	}
-	if _, listed := h.names[to.host]; !listed && h.roots[to.host] {
-		to.path = path
-		err = h.kernel(r.Method, &to)
+	if _, listed := h.names[to.host]; listed {
+		return to, nil
 	}
-	return to, err
+	if h.roots[to.host] {
+		to.path = path
+		return to, h.kernel(r.Method, &to)
+	}
+	if plainLabel(to.host) { // Riven says EUW1, which is the same name to DNS
+		to.host = strings.ToLower(to.host)
+	}
+	return to, nil
 }
 
 // named gives the host of the API that absolute form or Host header name, ""
@@ -141,13 +147,21 @@ func readName(authority string) (label string, n name) {
 	if i < 1 || !strings.EqualFold(name[i:], domain) {
 		return "", oddName
 	}
-	label = name[:i]
-	for _, c := range []byte(label) {
-		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9') {
-			return "", oddName
-		}
+	if label = name[:i]; !plainLabel(label) {
+		return "", oddName
 	}
 	return strings.ToLower(label), riotName
+}
+
+// plainLabel reports whether a label has ASCII letters and digits only. There
+// are others that become one of them in lower case.
+func plainLabel(label string) bool {
+	for _, c := range []byte(label) {
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9') {
+			return false
+		}
+	}
+	return true
 }
 
 // mentions reports whether s has word in it, which is in lower case.

@@ -221,6 +221,21 @@ func TestNamesOfRiots(t *testing.T) {
 	}
 }
 
+// A host is a name of DNS, in whose letters case means nothing: Riven says EUW1.
+// It is one host to the limits, however it is written.
+func TestHostsInCapitals(t *testing.T) {
+	for target, want := range map[string]string{
+		"/EUW1/lol/status/v4/platform-data":                     "euw1",
+		"/Euw1/lol/status/v4/platform-data":                     "euw1",
+		"/EUROPE/riot/account/v1/accounts/by-riot-id/A%2fB/KR1": "europe",
+	} {
+		w, up := ask(t, Options{}, "GET", target)
+		if w.Code != 200 || up.Request == nil || up.Host != want+domain || up.URL.Opaque != target[1+len(want):] {
+			t.Errorf("%s: %d %s, sent %+v", target, w.Code, w.Body, up.Request)
+		}
+	}
+}
+
 // The relay's own pages are not under Riot's names.
 func TestNoPagesUnderRiotsNames(t *testing.T) {
 	local := map[string]http.Handler{"/healthz": http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("served") })}
