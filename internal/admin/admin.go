@@ -1,7 +1,7 @@
 // Package admin answers operators who ask what the relay is doing and why, and
 // does what they want done about it.
 //
-//	GET  /api/v1/state                limits, what is used of them, what waits and for what    state.go
+//	GET  /api/v1/state                limits, what is used of them, what waits and for what    state.go, clients.go
 //	GET  /api/v1/estimate             what a call would wait now                               estimate.go
 //	GET  /api/v1/openapi.json         all of this, for machines                                openapi.go
 //	POST /api/v1/reload               read the keys again                                      change.go
@@ -45,7 +45,7 @@ type Matcher interface {
 	Match(verb, host, escapedPath string) (route.Route, error)
 }
 
-// Options are what a Handler works with; all but Description are needed.
+// Options are what a Handler works with; all but Clients and Description are needed.
 type Options struct {
 	Limiter Limiter
 	Matcher Matcher
@@ -53,6 +53,9 @@ type Options struct {
 	// they are as they were.
 	Reload func() (Reloaded, error)
 	Guard  Guard
+	// Clients tells of those who have tokens, by name. Nil means that there are
+	// none.
+	Clients func() []Client
 	// Description serves what Describe gives; nil = not served.
 	Description http.Handler
 }
@@ -67,7 +70,7 @@ var Paths = [...]string{Root + "estimate", Root + "keys/{name}/{disable,enable,r
 func Handler(o Options) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+Root+"state", func(w http.ResponseWriter, _ *http.Request) {
-		write(w, http.StatusOK, stateOf(o.Limiter.Snapshot()))
+		write(w, http.StatusOK, o.state())
 	})
 	mux.HandleFunc("GET "+Root+"estimate", func(w http.ResponseWriter, r *http.Request) {
 		status, v := estimate(o.Limiter, o.Matcher, r.URL.Query())

@@ -92,11 +92,18 @@ func (fixed) Snapshot() riftrelay.Snapshot {
 	}
 }
 
+func clients() []admin.Client {
+	return []admin.Client{
+		{Name: "bot", Budget: "crawler", Allow: []string{"GET /lol/match/v5", "kr:/"}, Requests: 1200, Limited: 2, Refused: 31, InFlight: 1, Waiting: 14},
+		{Name: "web", High: true, Allow: []string{}, Requests: 12, InFlight: 3, Waiting: 3},
+	}
+}
+
 // handler serves l on a listener that others than this machine reach.
 func handler(l admin.Limiter) http.Handler {
 	return admin.Handler(admin.Options{
 		Limiter: l, Matcher: route.Default(), Reload: func() (admin.Reloaded, error) { panic("BUG: not asked for") },
-		Guard: admin.Guard{Loopback: func() bool { return false }},
+		Clients: clients, Guard: admin.Guard{Loopback: func() bool { return false }},
 	})
 }
 

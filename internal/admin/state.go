@@ -25,7 +25,8 @@ func known(d time.Duration) *Seconds {
 // duration is the way back.
 func (s Seconds) duration() time.Duration { return time.Duration(float64(s) * float64(time.Second)) }
 
-// State is the answer to /api/v1/state: riftrelay.Snapshot, for machines.
+// State is the answer to /api/v1/state: riftrelay.Snapshot and the clients, for
+// machines.
 type State struct {
 	At       time.Time `json:"at"`
 	Margin   Seconds   `json:"margin_seconds"` // J in force, the largest of all hosts
@@ -37,6 +38,7 @@ type State struct {
 	Keys     []Key     `json:"keys"`
 	Scopes   []Scope   `json:"scopes"`
 	Queues   []Queue   `json:"queues"`
+	Clients  []Client  `json:"clients"` // by name; none without CLIENT_TOKENS
 }
 
 // Store is the store that all replicas share.

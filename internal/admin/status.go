@@ -70,6 +70,7 @@ func Print(w io.Writer, raw []byte, color bool) error {
 	p.breakers(s.Scopes)
 	p.limits(s.Scopes)
 	p.queues(s.Queues)
+	p.clients(s.Clients)
 	_, err := io.WriteString(w, p.String())
 	return err
 }

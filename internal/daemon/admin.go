@@ -53,6 +53,7 @@ func (r *relay) newAdmin(metrics http.Handler) http.Handler {
 	mux.HandleFunc("/readyz", r.health.ready)
 	mux.Handle(admin.Root, admin.Handler(admin.Options{
 		Limiter: operator{r.limiter, r.health, r.log}, Matcher: s.Table, Guard: guard, Description: explorer.Description(description),
+		Clients: r.clientStates,
 		Reload: func() (admin.Reloaded, error) {
 			r.reloadClients("admin API")
 			r.reloadCertificate("admin API")
@@ -82,10 +83,23 @@ func (r *relay) newPage() riftrelay.Hooks {
 	}
 	r.page = dashboard.New(dashboard.Options{
 		Version: config.BuildVersion(),
-		Relay:   func() string { return r.front.listener.Addr().String() },
+		Relay:   r.url,
+		Clients: r.clientRows,
 		Index:   adminIndex(s),
+
+		Explorer: s.EnableSwagger,
+		Metrics:  s.EnableMetrics,
 	})
 	return r.page
+}
+
+// url is where calls are taken.
+func (r *relay) url() string {
+	scheme := "http"
+	if r.certificate != nil {
+		scheme = "https" // plain http is refused
+	}
+	return scheme + "://" + r.front.listener.Addr().String()
 }
 
 // adminIndex tells programs what the admin listener serves.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,7 +36,9 @@ func TestPageInABrowser(t *testing.T) {
 
 	calls, cut := context.WithCancel(t.Context())
 	var loaded sync.WaitGroup
-	client := &http.Transport{MaxIdleConnsPerHost: 128}
+	base := &http.Transport{MaxIdleConnsPerHost: 128}
+	client := &twoClients{base: base}
+	defer base.CloseIdleConnections()
 	defer loaded.Wait()
 	defer cut()
 	control := http.NewServeMux()
@@ -53,6 +56,14 @@ func TestPageInABrowser(t *testing.T) {
 	})
 	control.HandleFunc("POST /stop", func(http.ResponseWriter, *http.Request) { p.stop() })
 	control.HandleFunc("POST /start", func(http.ResponseWriter, *http.Request) { p.start() })
+	control.HandleFunc("POST /tokens", func(http.ResponseWriter, *http.Request) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		maps.Copy(p.vars, map[string]string{
+			"CLIENT_TOKENS": "web=" + tokenOfWeb + ",bot=" + tokenOfBot + ",idle=nobody-has-this-token", "CLIENT_BOT_PRIORITY": "normal", "CLIENT_BOT_BUDGET": "crawler", "CLIENT_BOT_ALLOW": "/lol/match/v5,euw1:/lol/status",
+			"ENABLE_SWAGGER": "false", "ENABLE_METRICS": "false",
+		})
+	})
 	s := httptest.NewServer(control)
 	defer s.Close()
 
@@ -76,6 +87,24 @@ func budgeted(ctx context.Context, client *http.Client, url string) {
 		case <-ctx.Done():
 		}
 	}
+}
+
+const tokenOfWeb, tokenOfBot = "token-of-web-0123456789", "token-of-bot-0123456789"
+
+// twoClients sends every third call as the bot's, and the others as the web's.
+type twoClients struct {
+	base http.RoundTripper
+	n    atomic.Int64
+}
+
+func (c *twoClients) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	token := tokenOfWeb
+	if c.n.Add(1)%3 == 0 {
+		token = tokenOfBot
+	}
+	r.Header.Set("X-Relay-Token", token)
+	return c.base.RoundTrip(r)
 }
 
 // pageRig is a relay that can be stopped and started again where it was.

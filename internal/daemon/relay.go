@@ -74,7 +74,7 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks, store 
 	if store != nil {
 		limits.Store, limits.Replica = store, replicaName()
 	}
-	limits.Hooks = riftrelay.MultiHooks(meters, riftrelay.LogHooks(log), tracing.hooks(), r.newPage(), also)
+	limits.Hooks = riftrelay.MultiHooks(meters, riftrelay.LogHooks(log), tracing.hooks(), r.newPage(), proxy.Waits{}, also)
 	limiter, err := riftrelay.New(limits)
 	if err != nil {
 		tracing.close()

@@ -4,9 +4,11 @@
 //	tally.go    counts what the limiter's hooks tell, a second at a time
 //	waits.go    waits as percentiles
 //	rows.go     one row for each scope: its limits, its queue, what was of late
+//	clients.go  who has a token, and what it did of late
 //	history.go  the past ten minutes: a ring of seconds, and one for each window
 //	events.go   what changed, in sentences
 //	sample.go   once a second: snapshot, history, what viewers get
+//	general.go  of that, what is no row: keys, store, clients
 //	stream.go   viewers, over server-sent events
 //	assets.go   the page's files, which are embedded and ask nobody else
 //
@@ -29,11 +31,17 @@ import (
 type Options struct {
 	// Version is shown. Empty means "dev".
 	Version string
-	// Relay gives the address where calls are taken, "127.0.0.1:8985", for the
+	// Relay gives the URL where calls are taken, "http://127.0.0.1:8985", for the
 	// lines that people paste. Nil, or an empty one, leaves port 8985.
 	Relay func() string
+	// Clients tells of those who have tokens. Nil, or none, means that nobody
+	// needs one.
+	Clients func() []Client
 	// Index is shown to programs that ask for the page, as text.
 	Index string
+
+	Explorer bool // the relay's listener has /swagger/
+	Metrics  bool // this one has /metrics
 }
 
 // Dashboard is a riftrelay.Hooks that remembers, and a page that shows it.

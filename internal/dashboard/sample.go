@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"cmp"
-	"encoding/json"
 	"math"
 	"slices"
 	"strconv"
@@ -22,7 +21,8 @@ type state struct {
 	order   []*row // by id
 	ids     int    // given so far
 	general []byte // of the latest sample: what is not of a row
-	told    int    // the last event that viewers have
+	clients clientPasts
+	told    int // the last event that viewers have
 
 	viewers int
 	tail    *frame // what the next sample will bring
@@ -30,7 +30,7 @@ type state struct {
 }
 
 func newState() state {
-	return state{rows: map[name]*row{}, tail: newFrame()}
+	return state{rows: map[name]*row{}, clients: clientPasts{}, tail: newFrame()}
 }
 
 const (
@@ -58,6 +58,10 @@ func (d *Dashboard) due(now time.Time) bool {
 func (d *Dashboard) sample(now time.Time) {
 	s := d.tally.take()
 	snapshot := d.snapshot() // not under d.mu: it takes the limiter's lock
+	var clients []Client
+	if d.options.Clients != nil {
+		clients = d.options.Clients()
+	}
 
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -74,7 +78,7 @@ func (d *Dashboard) sample(now time.Time) {
 	all, sent := d.count(s, now)
 	d.age(over, now)
 	d.history.add(d.point(s, &snapshot, &all, sent, over))
-	d.general = general(&snapshot)
+	d.general = general(&snapshot, d.clients.at(now, clients))
 	gone := d.forget(now)
 	if d.viewers > 0 {
 		d.publish(d.tick(gone))
@@ -210,42 +214,6 @@ func (s *state) forget(now time.Time) (gone []int) {
 	return gone
 }
 
-// general writes what is said of all and of the keys.
-func general(s *riftrelay.Snapshot) []byte {
-	type key struct {
-		Name    string   `json:"name"`
-		Group   string   `json:"group"`
-		State   string   `json:"state"`
-		Probe   int64    `json:"probe"` // until the next probe
-		Reasons []string `json:"reasons"`
-	}
-	type store struct {
-		Replica  string `json:"replica"`
-		Replicas int    `json:"replicas"`
-		Away     string `json:"away"`
-		For      int64  `json:"for"`
-	}
-	v := struct {
-		Margin   float64 `json:"margin"`
-		Pacing   float64 `json:"pacing"`
-		Draining bool    `json:"draining"`
-		Panics   int     `json:"panics"`
-		Panic    string  `json:"panic"`
-		Store    *store  `json:"store"`
-		Keys     []key   `json:"keys"`
-	}{
-		Margin: float64(s.Margin.Milliseconds()), Pacing: s.Pacing, Draining: s.Draining, Panics: s.HookPanics, Panic: s.HookPanic,
-		Keys: make([]key, len(s.Keys)),
-	}
-	if s.Store != nil {
-		v.Store = &store{s.Store.Replica, s.Store.Replicas, s.Store.Away, s.Store.For.Milliseconds()}
-	}
-	for i, k := range s.Keys {
-		v.Keys[i] = key{k.Name, k.Group, string(k.State), k.NextProbe.Milliseconds(), append([]string{}, k.Reasons...)}
-	}
-	return encode(v)
-}
-
 // tick writes what has changed since the sample before: what every viewer has.
 func (s *state) tick(gone []int) []byte {
 	b := make([]byte, 0, 1<<10+64*len(s.order))
@@ -289,12 +257,4 @@ func (s *state) begin(b []byte) []byte {
 		return append(b, "null"...)
 	}
 	return append(b, s.general...)
-}
-
-func encode(v any) []byte {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic("BUG: " + err.Error())
-	}
-	return text
 }

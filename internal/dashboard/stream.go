@@ -88,6 +88,8 @@ func (d *Dashboard) greet(build string) []byte {
 		b = append(b, `":`...)
 		b = append(appendText(b, field[1]), ',')
 	}
+	b = append(strconv.AppendBool(append(b, `"explorer":`...), d.options.Explorer), ',')
+	b = append(strconv.AppendBool(append(b, `"metrics":`...), d.options.Metrics), ',')
 	b = d.all(b)
 	b = append(b, `,"events":`...)
 	b = append(b, encode(events)...)

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -31,6 +32,8 @@ type Client struct {
 
 	// Allow are the calls that it may make. Empty means all.
 	Allow []Allowance
+
+	use *use // since its name is known
 }
 
 // Allowance is a part of the API.
@@ -38,6 +41,18 @@ type Allowance struct {
 	Verb string // "GET"; empty = every verb
 	Host string // "kr"; empty = every host
 	Path string // beginning of methods' templates in whole parts, "/lol/match/v5"; "/" is all of them
+}
+
+// String is as users write it: "GET kr:/lol/match/v5".
+func (a Allowance) String() string {
+	s := a.Path
+	if a.Host != "" {
+		s = a.Host + ":" + s
+	}
+	if a.Verb != "" {
+		s = a.Verb + " " + s
+	}
+	return s
 }
 
 func (a Allowance) fits(to route.Route) bool {
@@ -55,16 +70,26 @@ func (a Allowance) fits(to route.Route) bool {
 type clients struct {
 	salt  [16]byte
 	known map[[sha256.Size]byte]*Client
+	list  []*Client
 }
 
-// newClients gives nil for none: then nobody needs a token.
-func newClients(list []Client) *clients {
+// newClients gives nil for none: then nobody needs a token. Those of the same
+// names before are counted on.
+func newClients(list []Client, before *clients) *clients {
 	if len(list) == 0 {
 		return nil
 	}
 	c := &clients{known: make(map[[sha256.Size]byte]*Client)}
 	rand.Read(c.salt[:])
+	uses := map[string]*use{}
+	if before != nil {
+		for _, one := range before.list {
+			uses[one.Name] = one.use
+		}
+	}
 	for _, one := range list {
+		one.use = cmp.Or(uses[one.Name], &use{})
+		c.list = append(c.list, &one)
 		for _, digest := range one.Tokens {
 			c.known[c.salted(digest)] = &one
 		}
@@ -88,7 +113,7 @@ func (c *clients) of(token string) *Client {
 }
 
 // SetClients replaces those who may use the relay. With none, everybody may.
-func (h *Handler) SetClients(list []Client) { h.clients.Store(newClients(list)) }
+func (h *Handler) SetClients(list []Client) { h.clients.Store(newClients(list, h.clients.Load())) }
 
 // admit says who calls; err is what is wrong with the target, if anything is. A
 // client can set one of these, as a rule, and some send a dummy in another: the

@@ -87,7 +87,7 @@ func (h *Handler) outbound(r *http.Request, to target, c *call) (*http.Request, 
 		c.body = &clientBody{ReadCloser: r.Body}
 		out.Body = c.body
 	}
-	return out.WithContext(riftrelay.WithOptions(r.Context(), o)), nil
+	return out.WithContext(riftrelay.WithOptions(c.in(r.Context()), o)), nil
 }
 
 // forwarded are the request headers that go up, in canonical form. All else

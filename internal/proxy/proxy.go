@@ -6,7 +6,8 @@
 //     raw request target is the truth, never r.URL.Path: an escaped path reaches
 //     Riot byte for byte (R23).
 //   - connect.go, tunnel.go: CONNECT, to Riot's API and to its static data.
-//   - origin.go, clients.go, refusal.go: who may call, and what.
+//   - origin.go, clients.go, refusal.go: who may call, and what; usage.go: what
+//     each of them does.
 //   - inbound.go: which headers go up, what the control headers ask for.
 //   - stream.go: the answer's way down.
 //   - respond.go: error → status, headers and body; nowhere else.
@@ -31,8 +32,9 @@ import (
 
 // Options describe a Handler.
 type Options struct {
-	// Transport sends the calls: a *riftrelay.Transport. It must return with
-	// *riftrelay.RejectedError what it didn't send. Required.
+	// Transport sends the calls: a *riftrelay.Transport, with Waits among the
+	// hooks of its limiter. It must return with *riftrelay.RejectedError what it
+	// didn't send. Required.
 	Transport http.RoundTripper
 
 	// Table is the one that Transport routes with. Required.
@@ -237,6 +239,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if barred == nil {
 		c.client, barred = h.admit(r, to, err)
+		c.begun()
 	}
 	if barred != nil { // before what is wrong with the target: that is nobody's business
 		err = barred
@@ -255,6 +258,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// end forbids that.
 		defer c.body.Close()
 	}
+	c.waits(true)
 	res, err := h.transport.RoundTrip(out)
 	if err != nil {
 		h.fail(w, r, c, err)
@@ -287,6 +291,7 @@ func (h *Handler) finish(r *http.Request, c *call) {
 	}
 	took := time.Since(c.start)
 	h.observer.Done(c.report.Route, c.status, c.source, took)
+	c.ended()
 	if c.client != nil {
 		h.observer.ClientDone(c.client.Name, c.status)
 	}

@@ -61,6 +61,16 @@ await step("empty: snippets with this relay's address", async () => {
   await shots("empty");
 });
 
+await step("links: explorer, metrics, admin API, state", async () => {
+  const links = page.getByRole("navigation", { name: "More" });
+  assert.equal(await links.getByRole("link", { name: "API explorer" }).getAttribute("href"), `${RELAY_FRONT}/swagger/`);
+  assert.equal(await page.locator("#connect").getByRole("link", { name: "API explorer" }).getAttribute("href"), `${RELAY_FRONT}/swagger/`);
+  for (const [name, has] of [["Metrics", "riftrelay_build_info"], ["Admin API", "openapi|swagger"], ["State as JSON", "\"scopes\""]]) {
+    const to = await links.getByRole("link", { name }).evaluate((a) => a.href);
+    assert.match(await page.evaluate(async (u) => (await fetch(u)).text(), to), new RegExp(has), name);
+  }
+});
+
 await step("load: tiles, meters, charts", async () => {
   await control("/load");
   await page.waitForSelector(".row [role=meter]");
@@ -164,6 +174,8 @@ await step("theme: auto, dark, light, kept over a reload", async () => {
   await page.waitForFunction(() => document.querySelector("#throughput-legend b")?.textContent.includes("/s"));
   await page.click("#theme");
   assert.equal(await ground(), light);
+  await page.click("#theme");
+  assert.equal(await page.textContent("#theme"), "Theme: auto");
 });
 
 await step("report: one file that needs nothing else", async () => {
@@ -196,6 +208,40 @@ await step("restart: offline is told, then it is live again by itself", async ()
   await page.waitForSelector(".rows .row");
   assert.equal(await page.evaluate(() => performance.timeOrigin), before, "nobody had to load the page again");
   assert.equal(await page.isVisible("#alerts >> text=newer page"), false);
+});
+
+await step("clients: there once there are tokens", async () => {
+  assert.equal(await page.isVisible("#clients"), false, "nobody needs a token");
+  quiet.offline = true;
+  await control("/stop");
+  await live("off");
+  await control("/tokens");
+  await control("/start");
+  await live("on");
+  quiet.offline = false;
+  const clients = page.getByRole("table", { name: "Clients" });
+  await clients.waitFor();
+  const cell = (name, column) => clients.getByRole("row", { name }).locator(`[data-label="${column}"]`);
+  const busy = (name, column) => page.waitForFunction(([n, c]) => /[1-9]/.test(document.querySelector(`#clients tr[data-name=${n}] [data-label="${c}"]`)?.textContent ?? ""), [name, column]);
+  await busy("web", "Requests");
+  await busy("web", "Waiting");
+  assert.match(await cell("web", "Waiting").textContent(), /^[\d,]+ · \d+ %$/);
+  await busy("bot", "Refused in 60 s");
+  assert.equal(await cell("bot", "Budget").textContent(), "crawler");
+  assert.equal(await cell("bot", "Caps").textContent(), "no high priority · only /lol/match/v5, euw1:/lol/status");
+  assert.equal(await cell("idle", "Requests").textContent(), "0/s");
+  assert.ok(!(await page.content()).includes("token-of-"), "no token is shown");
+  assert.deepEqual(await page.getByRole("navigation", { name: "More" }).getByRole("link").allTextContents(), ["Admin API", "State as JSON"], "no link to what is turned off");
+  await page.click("#connect-open");
+  assert.match(await page.textContent("#snippet"), /YOUR-TOKEN/);
+  assert.equal(await page.locator("#connect").getByRole("link").count(), 0);
+  await page.click("#connect-open");
+  await shots("clients");
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click("#report")]);
+  const file = join(dir, "clients.html");
+  await download.saveAs(file);
+  assert.match(readFileSync(file, "utf8"), /<h2[^>]*>Clients<\/h2>.*no high priority/s);
+  assert.ok(!readFileSync(file, "utf8").includes("token-of-"));
 });
 
 await step("an older page asks to be loaded again", async () => {

@@ -1,9 +1,11 @@
 // Budgets: shares of the limits that some callers have. Present if any is used.
-import { $, h, show } from "./dom.js";
+import { $, show } from "./dom.js";
 import { count, time } from "./format.js";
 import { model } from "./model.js";
+import { table } from "./table.js";
 
-let shown = "";
+const t = table("Budgets", ["Budget", "Fullest window", "Where", "Queue"]);
+$("budget-list").append(t.el);
 
 export function drawBudgets() {
   const all = new Map();
@@ -22,11 +24,8 @@ export function drawBudgets() {
     }
   }
   const list = [...all.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
-  const rows = list.map((b) => [b.name, b.window ? `${count(b.window.used)}/${count(b.window.limit)} in ${time(b.window.window)}` : "–", b.where, b.depth ? `${count(b.depth)} · ${time(b.oldest)}` : "–"]);
-  const now = JSON.stringify(rows);
-  if (now === shown) return;
-  shown = now;
-  show($("budgets"), rows.length > 0);
-  $("budget-list").replaceChildren(h("table", null, h("thead", null, h("tr", null, ...["Budget", "Fullest window", "Where", "Queue"].map((t) => h("th", { scope: "col" }, t)))),
-    h("tbody", null, ...rows.map(([name, ...rest]) => h("tr", null, h("th", { scope: "row" }, name), ...rest.map((t) => h("td", null, t)))))));
+  show($("budgets"), list.length > 0);
+  t.draw(list.map((b) => ({ name: b.name, cells: [
+    b.window ? `${count(b.window.used)}/${count(b.window.limit)} in ${time(b.window.window)}` : "–", b.where || "–", b.depth ? `${count(b.depth)} · ${time(b.oldest)}` : "–",
+  ] })));
 }

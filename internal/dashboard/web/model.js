@@ -4,7 +4,7 @@ import { WINDOW, POINT } from "./wire.js";
 const DEPTH = 600; // seconds, as in the relay
 
 export const model = {
-  boot: "", build: "", version: "", relay: "",
+  boot: "", build: "", version: "", relay: "", explorer: false, metrics: false,
   at: 0, // the relay's clock at the latest sample, in milliseconds
   offset: 0, // what to add to our clock to get the relay's
   general: null,
@@ -55,7 +55,7 @@ export function hello(m) {
   const first = m.history.length ? m.history[0][0] : m.at / 1000;
   const before = model.points.filter((p) => p.at < first);
   const same = model.boot === m.boot;
-  Object.assign(model, { boot: m.boot, build: m.build, version: m.version, relay: m.relay, rows: new Map(), points: same ? [] : before, shape: model.shape + 1 });
+  Object.assign(model, { boot: m.boot, build: m.build, version: m.version, relay: m.relay, explorer: m.explorer, metrics: m.metrics, rows: new Map(), points: same ? [] : before, shape: model.shape + 1 });
   if (same || !model.events.length) model.events = [];
   for (const p of m.history) point(p);
   for (const raw of m.rows) model.rows.set(raw.id, read(raw, raw));

@@ -17,13 +17,14 @@ export async function saveReport() {
   drawCharts();
   const at = new Date(model.at);
   const body = h("body", { class: "saved" },
-    h("header", { class: "top" }, h("h1", null, "RiftRelay ", h("small", null, model.version)), h("p", null, `as of ${at.toISOString()}`)),
+    h("header", { class: "top" }, h("h1", null, "RiftRelay ", h("small", null, model.version)), h("p", null, `as of ${at.toISOString()}`), $("store").hidden ? null : still($("store"))),
     h("main", null,
       alerts().length ? h("section", { id: "alerts" }, ...alerts().map((a) => h("p", { class: "alert", "data-level": a.level }, a.words))) : null,
       still($("tiles")),
       h("section", null, h("h2", null, "Keys"), still($("keys"))),
       h("section", null, h("h2", null, "Limits"), matrix()),
       h("section", { id: "charts" }, ...["throughput", "waits"].map((id) => h("figure", null, h("figcaption", null, h("h2", null, id === "waits" ? "Waits" : "Throughput"), still($(`${id}-legend`))), picture(id)))),
+      $("clients").hidden ? null : still($("clients")),
       $("budgets").hidden ? null : still($("budgets")),
       h("section", null, h("h2", null, "Events"), h("ol", { id: "events" }, ...model.events.map(eventLine))),
       h("details", null, h("summary", null, "/api/v1/state"), h("pre", null, state ?? "could not be read"))));
