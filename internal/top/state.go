@@ -15,6 +15,7 @@ type state struct {
 	Queued   int       `json:"queued"`
 	InFlight int       `json:"in_flight"`
 	Draining bool      `json:"draining"`
+	Store    *store    `json:"store"` // nil = none
 	Keys     []struct {
 		Name   text `json:"name"`
 		Usable bool `json:"usable"`
@@ -41,6 +42,7 @@ type window struct {
 	Window   seconds `json:"window_seconds"`
 	Used     int     `json:"used"`
 	Others   int     `json:"others"`
+	Peers    int     `json:"peers"` // of other replicas
 	InFlight int     `json:"in_flight"`
 	Reset    seconds `json:"reset_seconds"`
 	own      bool    // the owner's, not Riot's

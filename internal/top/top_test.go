@@ -113,6 +113,38 @@ func TestFrames(t *testing.T) {
 	golden(t, "wide-paused.txt", x.plain())
 }
 
+// Replicas and their store have a line of their own, while a store is used.
+func TestStore(t *testing.T) {
+	x := newTerminal(t)
+	for name, store := range map[string]string{
+		"store-up.txt":     `{"replica":"a","replicas":3,"trip_seconds":0.002,"away":"","away_seconds":0,"alone":false}`,
+		"store-alone.txt":  `{"replica":"a","replicas":3,"trip_seconds":0.002,"away":"dial tcp 10.0.0.7:6379: connect: connection \u001b[31mrefused","away_seconds":12.5,"alone":true}`,
+		"store-closed.txt": `{"replica":"a","replicas":1,"trip_seconds":0.002,"away":"no answer within 100ms","away_seconds":70,"alone":false}`,
+	} {
+		var s map[string]any
+		if err := json.Unmarshal(newTerminal(t).relay.answer, &s); err != nil {
+			t.Fatal(err)
+		}
+		s["store"] = json.RawMessage(store)
+		window := s["scopes"].([]any)[0].(map[string]any)["windows"].([]any)[1].(map[string]any)
+		window["peers"], window["ours"] = 30, 55
+		raw, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.relay.answer = raw
+		x.second()
+		x.press("/", "a", "p", "p", "l", "i", "enter")
+		golden(t, name, x.plain())
+		x.press("/", "esc")
+	}
+	x.relay.err = errors.New("gone")
+	x.second()
+	if text := x.plain(); strings.Contains(text, "store") {
+		t.Errorf("a store that nobody has heard of lately:\n%s", text)
+	}
+}
+
 // Whatever the terminal, no line is cut by it and none is left over.
 func TestFrameFits(t *testing.T) {
 	x := newTerminal(t)
