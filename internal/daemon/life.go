@@ -35,6 +35,13 @@ func newServer(setting, address string, h http.Handler, log *slog.Logger) *serve
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			c.calls.Add(1)
 			defer c.calls.Add(-1)
+			if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 {
+				// It may have come with a length as well, which net/http drops
+				// unseen. A proxy in front that goes by the length takes what is
+				// behind the chunks for the body's, and we would take it for a
+				// request of its own (RFC 9112, 6.1).
+				w.Header().Set("Connection", "close")
+			}
 			h.ServeHTTP(w, r)
 		}),
 		ConnState: func(_ net.Conn, state http.ConnState) {

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -22,6 +21,7 @@ type call struct {
 	start   time.Time
 	id      string           // X-Request-Id
 	client  *Client          // nil when nobody needs a token
+	token   string           // which the client showed; for conceal alone
 	waiting atomic.Bool      // for admission; of a client's calls
 	url     url.URL          // of the outgoing request
 	report  riftrelay.Report // filled in by the transport
@@ -86,7 +86,7 @@ func (h *Handler) logCall(r *http.Request, c *call, took time.Duration) {
 		bucket = c.report.Route.String()
 	}
 	attrs := []slog.Attr{
-		slog.String("verb", redact(r.Method[:min(len(r.Method), 20)])),
+		slog.String("verb", verb(r.Method)),
 		slog.String("bucket", bucket),
 		slog.Int("status", c.status),
 		slog.String("source", c.source),
@@ -101,45 +101,13 @@ func (h *Handler) logCall(r *http.Request, c *call, took time.Duration) {
 		attrs = append(attrs, slog.String("client", c.client.Name))
 	}
 	if c.edgeTrace != "" {
-		attrs = append(attrs, slog.String("edge_trace", redact(c.edgeTrace[:min(len(c.edgeTrace), 100)])))
+		attrs = append(attrs, slog.String("edge_trace", c.conceal(c.edgeTrace[:min(len(c.edgeTrace), 100)])))
 	}
 	if c.reason != "" {
 		attrs = append(attrs, slog.String("reason", c.reason))
 	}
 	if c.err != nil {
-		attrs = append(attrs, slog.String("error", redact(c.err.Error())))
+		attrs = append(attrs, slog.String("error", c.conceal(c.err.Error())))
 	}
 	h.log.LogAttrs(ctx, slog.LevelDebug, "call", attrs...)
-}
-
-const keyPrefix = "rgapi-"
-
-// redact takes everything that looks like a key of Riot's out of a text.
-func redact(s string) string {
-	lower := strings.ToLower(s)
-	if len(lower) != len(s) { // letters that change their length in lower case
-		s = lower
-	}
-	if !strings.Contains(lower, keyPrefix) {
-		return s
-	}
-	var b strings.Builder
-	for {
-		i := strings.Index(lower, keyPrefix)
-		if i < 0 {
-			b.WriteString(s)
-			return b.String()
-		}
-		end := i + len(keyPrefix)
-		b.WriteString(s[:end])
-		b.WriteString("…")
-		for end < len(s) && keyByte(lower[end]) {
-			end++
-		}
-		s, lower = s[end:], lower[end:]
-	}
-}
-
-func keyByte(c byte) bool {
-	return c == '-' || c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z'
 }

@@ -112,45 +112,62 @@ func (c *clients) of(token string) *Client {
 	return c.known[c.salted(sha256.Sum256([]byte(token)))]
 }
 
+// isToken reports whether a text is a token of somebody's.
+func (h *Handler) isToken(s string) bool {
+	known := h.clients.Load()
+	return known != nil && known.of(s) != nil
+}
+
 // SetClients replaces those who may use the relay. With none, everybody may.
 func (h *Handler) SetClients(list []Client) { h.clients.Store(newClients(list, h.clients.Load())) }
 
-// admit says who calls; err is what is wrong with the target, if anything is. A
-// client can set one of these, as a rule, and some send a dummy in another: the
-// first that is a token counts. Nil means that nobody needs one.
-func (h *Handler) admit(r *http.Request, to target, err error) (*Client, error) {
+// admit says who calls, by which token; err is what is wrong with the target, if
+// anything is. Nil means that nobody needs one.
+func (h *Handler) admit(r *http.Request, to target, err error) (who *Client, token string, barred error) {
 	known := h.clients.Load()
 	if known == nil {
-		return nil, nil
+		return nil, "", nil
 	}
-	who := known.of(first(r.Header["X-Relay-Token"]))
-	if who == nil && len(r.Header["Authorization"]) > 0 && (err != nil || !h.playersOwn(r.Method, to)) {
-		who = known.of(bearer(r.Header["Authorization"]))
-	}
+	who, token = h.recognise(known, r, to, err)
 	if who == nil {
-		who = known.of(first(r.Header["X-Riot-Token"]))
-	}
-	if who == nil {
-		who = known.of(keyInQuery(r.RequestURI))
-	}
-	if who == nil {
-		who = known.of(proxyPassword(r.Header["Proxy-Authorization"]))
-	}
-	if who == nil {
-		return nil, refusal(reasonUnauthorized,
+		return nil, "", refusal(reasonUnauthorized,
 			"no token of a client, or a wrong one; allowed: a token of CLIENT_TOKENS as X-Relay-Token, X-Riot-Token, ?api_key= or, except on RSO methods, Authorization: Bearer")
 	}
-	if err != nil || len(who.Allow) == 0 {
-		return who, nil //nolint:nilerr // what is wrong with the target is the caller's to say
+	return who, token, h.mayCall(who, r.Method, to, err)
+}
+
+// recognise finds the first of all that a request shows that is a token: a
+// client can set one of these, as a rule, and some send a dummy in another.
+func (h *Handler) recognise(known *clients, r *http.Request, to target, err error) (who *Client, token string) {
+	try := func(shown string) bool {
+		if who = known.of(shown); who != nil {
+			token = shown
+		}
+		return who != nil
 	}
-	at, err := h.table.Match(r.Method, to.host, to.path)
+	if try(first(r.Header["X-Relay-Token"])) {
+		return who, token
+	}
+	if len(r.Header["Authorization"]) > 0 && (err != nil || !h.playersOwn(r.Method, to)) && try(bearer(r.Header["Authorization"])) {
+		return who, token
+	}
+	_ = try(first(r.Header["X-Riot-Token"])) || try(keyInQuery(r.RequestURI)) || try(proxyPassword(r.Header["Proxy-Authorization"]))
+	return who, token
+}
+
+// mayCall refuses what a client's settings leave out.
+func (h *Handler) mayCall(who *Client, verb string, to target, err error) error {
+	if err != nil || len(who.Allow) == 0 {
+		return nil //nolint:nilerr // what is wrong with the target is the caller's to say
+	}
+	at, err := h.table.Match(verb, to.host, to.path)
 	if err != nil {
-		return who, &riftrelay.RejectedError{Reason: riftrelay.ReasonInvalidRoute, Err: err}
+		return &riftrelay.RejectedError{Reason: riftrelay.ReasonInvalidRoute, Err: err}
 	}
 	if !slices.ContainsFunc(who.Allow, func(a Allowance) bool { return a.fits(at) }) {
-		return who, refusal(reasonForbidden, "client "+who.Name+" may not call "+at.String()+"; allowed: what CLIENT_"+strings.ToUpper(who.Name)+"_ALLOW lists")
+		return refusal(reasonForbidden, "client "+who.Name+" may not call "+at.String()+"; allowed: what CLIENT_"+strings.ToUpper(who.Name)+"_ALLOW lists")
 	}
-	return who, nil
+	return nil
 }
 
 // admitTunnel is admit for CONNECT to a host that isn't Riot's API: there is
@@ -183,11 +200,13 @@ func (h *Handler) playersOwn(verb string, to target) bool {
 	return err == nil && at.Method.Auth == route.AuthRSO // R5
 }
 
-// isClients reports whether an Authorization header has a token of ours, which
-// goes to nobody.
-func (h *Handler) isClients(authorization []string) bool {
-	known := h.clients.Load()
-	return known != nil && slices.ContainsFunc(authorization, func(v string) bool { return known.of(bearer([]string{v})) != nil })
+// players reports whether an Authorization header has what a player has: bearer
+// tokens (R5), none of which is one of ours.
+func (h *Handler) players(authorization []string) bool {
+	return !slices.ContainsFunc(authorization, func(v string) bool {
+		token := bearer([]string{v})
+		return token == "" || h.isToken(token)
+	})
 }
 
 func first(values []string) string {

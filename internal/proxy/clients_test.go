@@ -143,11 +143,23 @@ func TestTokenIsMissingOrWrong(t *testing.T) {
 
 func newDigest() []byte { d := digest(token); return []byte(base64.StdEncoding.EncodeToString(d[:])) }
 
-// A client that confuses its two tokens doesn't hand ours to Riot.
+// A client that confuses its two tokens doesn't hand ours to Riot, in whatever
+// form it has it: RSO knows bearer tokens only (R5).
 func TestTokenIsNeverAPlayers(t *testing.T) {
-	w, up := ask(t, Options{Clients: twoClients()}, "GET", rso, "X-Relay-Token", token, "Authorization", "Bearer "+token)
-	if w.Code != 200 || up.Request == nil || len(up.Header["Authorization"]) != 0 {
-		t.Errorf("%d, Riot saw %v", w.Code, up.Request)
+	basic := base64.StdEncoding.EncodeToString([]byte("x:" + token))
+	for _, headers := range [][]string{
+		{"Authorization", "Bearer " + token},
+		{"Authorization", "bearer  " + token + " "},
+		{"Authorization", "Bearer player", "Authorization", "Bearer " + token},
+		{"Authorization", "Basic " + basic},
+		{"Authorization", "Token " + token},
+		{"Authorization", token},
+		{"Authorization", "Bearer"},
+	} {
+		w, up := ask(t, Options{Clients: twoClients()}, "GET", rso, append(headers, "X-Relay-Token", token)...)
+		if w.Code != 200 || up.Request == nil || len(up.Header["Authorization"]) != 0 {
+			t.Errorf("%q: %d, Riot saw %v", headers, w.Code, up.Request)
+		}
 	}
 }
 
@@ -252,7 +264,7 @@ func BenchmarkAdmit(b *testing.B) {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if who, _ := h.admit(r, to, nil); who == nil {
+				if who, _, _ := h.admit(r, to, nil); who == nil {
 					b.Fatal("refused")
 				}
 			}

@@ -118,7 +118,7 @@ func (h *Handler) headersUp(r *http.Request, to target) http.Header {
 	if vv := r.Header["Authorization"]; len(vv) > 0 && !hopByHop(r.Header, "Authorization") {
 		// R5: a player's token goes to RSO methods only. Elsewhere it may be
 		// meant for us, and is not Riot's business.
-		if h.playersOwn(r.Method, to) && !h.isClients(vv) {
+		if h.playersOwn(r.Method, to) && h.players(vv) {
 			up["Authorization"] = vv
 		}
 	}

@@ -215,7 +215,7 @@ func New(o Options) (*Handler, error) {
 // ServeHTTP serves one request: a call to Riot, or one of the few things that
 // aren't.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := &call{start: time.Now(), id: identify(w.Header(), r)}
+	c := &call{start: time.Now(), id: h.identify(w.Header(), r)}
 	h.cors.permit(w.Header(), first(r.Header["Origin"]))
 	barred := h.entrance(r)
 	if barred == nil && h.serveApart(w, r, c) {
@@ -238,7 +238,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		barred = h.cors.check(r)
 	}
 	if barred == nil {
-		c.client, barred = h.admit(r, to, err)
+		c.client, c.token, barred = h.admit(r, to, err)
 		c.begun()
 	}
 	if barred != nil { // before what is wrong with the target: that is nobody's business

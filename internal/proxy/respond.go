@@ -153,6 +153,7 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, c *call, err erro
 	if a.status == http.StatusTooManyRequests && h.limits != nil && !h.stripRates && errors.As(err, &rejected) {
 		rateHeaders(w.Header(), h.limits(rejected.Route))
 	}
+	a.message = c.withoutToken(a.message)
 	a.write(w)
 }
 
