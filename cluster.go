@@ -152,6 +152,9 @@ func (c *cluster) ask(q *admit.Ask) {
 	if err == nil {
 		r, err = c.store.Admit(ctx, &q.Ask)
 	}
+	if err == nil {
+		err = r.Check(&q.Ask)
+	}
 	l := c.l
 	l.mu.Lock()
 	defer l.unlock()

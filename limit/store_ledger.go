@@ -20,9 +20,7 @@ func downMillis(d time.Duration) millis { return -upMillis(-d) }
 // for what its replicas have to Merge.
 const storeStart = millis(100)
 
-// storeWatch is the longest wait that is told: who waits asks again then, also
-// where a hint was lost.
-const storeWatch = millis(1_000)
+const storeWatch = millis(MostWait / time.Millisecond)
 
 // ledger is one budget in a store.
 type ledger struct {

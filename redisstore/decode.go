@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"math"
 	"time"
 
 	"riftrelay/limit"
@@ -25,7 +26,33 @@ func (a *answer) int() int64 {
 	return n
 }
 
-func (a *answer) millis() time.Duration { return time.Duration(a.int()) * time.Millisecond }
+// most is the largest number of calls, or of replicas, that there may be.
+const most = 1 << 30
+
+// upTo is int from 0 to most.
+func (a *answer) upTo(most int64) int {
+	n := a.int()
+	if n < 0 || n > most {
+		a.broken = true
+		return 0
+	}
+	return int(n)
+}
+
+// count is a number of charges, of which there may be more than matters.
+func (a *answer) count() int { return int(min(a.int(), most)) }
+
+// long is a length of time in units, which may be negative.
+func (a *answer) long(unit time.Duration) time.Duration {
+	n := a.int()
+	if d := math.MaxInt64 / int64(unit); n > d || n < -d {
+		a.broken = true
+		return 0
+	}
+	return time.Duration(n) * unit
+}
+
+func (a *answer) millis() time.Duration { return a.long(time.Millisecond) }
 
 // decodeReply reads admit.lua's answer.
 func decodeReply(ask *limit.Ask, list []any) (limit.Reply, error) {
@@ -33,14 +60,20 @@ func decodeReply(ask *limit.Ask, list []any) (limit.Reply, error) {
 	r := limit.Reply{Epoch: a.int()}
 	now := a.int()
 	r.Margin, r.Trip = a.millis(), a.millis()
+	var buf [limit.MostDemands][2]int
+	wanted := buf[:0]
+	for _, d := range ask.Demands {
+		wanted = append(wanted, d.Want)
+	}
 	for range a.int() {
-		demand, high := int(a.int()), a.int() == 1
-		start, due, n := time.Duration(a.int())*time.Microsecond, a.int(), a.int()
-		if a.broken || demand < 0 || demand >= len(ask.Demands) || n > limit.MostWanted {
+		demand, class := a.upTo(int64(len(wanted))-1), a.upTo(1)
+		start, due, n := a.long(time.Microsecond), a.int(), a.int()
+		if a.broken || n < 0 || n > int64(wanted[demand][class]) {
 			return limit.Reply{}, errBroken
 		}
+		wanted[demand][class] -= int(n)
 		g := limit.Grant{
-			Demand: demand, High: high, Start: start,
+			Demand: demand, High: class == 1, Start: start,
 			Stub: limit.Stub{Method: ask.Demands[demand].Method, At: now, Due: due},
 		}
 		for range n {
@@ -49,7 +82,7 @@ func decodeReply(ask *limit.Ask, list []any) (limit.Reply, error) {
 	}
 	r.Waits = make([]limit.Wait, len(ask.Demands))
 	for i := range r.Waits {
-		r.Waits[i] = limit.Wait{In: a.millis(), Why: limit.WaitKind(a.int())}
+		r.Waits[i] = limit.Wait{In: a.millis(), Why: limit.WaitKind(a.upTo(math.MaxUint8))}
 	}
 	r.App = a.view()
 	for range ask.Demands {
@@ -62,17 +95,16 @@ func decodeReply(ask *limit.Ask, list []any) (limit.Reply, error) {
 }
 
 func (a *answer) view() limit.View {
-	v := limit.View{Known: a.int() == 1, Solo: a.int() == 1, Stop: a.millis(), Cause: limit.Kind(a.int()), Level: int(a.int())}
-	n := a.int()
-	if n < 0 || n > int64(len(a.list)) {
-		a.broken = true
+	v := limit.View{Known: a.int() == 1, Solo: a.int() == 1, Stop: a.millis(), Cause: limit.Kind(a.upTo(math.MaxUint8)), Level: a.upTo(most)}
+	n := a.upTo(int64(len(a.list)) / 5)
+	if a.broken {
 		return v
 	}
 	v.Windows = make([]limit.WindowView, n)
 	for i := range v.Windows {
 		w := &v.Windows[i]
-		w.N, w.W = int(a.int()), a.millis()
-		w.Used, w.Others, w.Base = int(a.int()), int(a.int()), int(a.int())
+		w.N, w.W = a.upTo(most), a.millis()
+		w.Used, w.Others, w.Base = a.count(), a.count(), int(a.int())
 	}
 	return v
 }
@@ -80,7 +112,10 @@ func (a *answer) view() limit.View {
 // decodePeers reads beat.lua's answer.
 func decodePeers(list []any) (limit.Peers, error) {
 	a := &answer{list: list}
-	p := limit.Peers{Live: int(a.int())}
+	p := limit.Peers{Live: a.upTo(most)}
+	if p.Live < 1 { // the asker lives
+		return limit.Peers{}, errBroken
+	}
 	for len(a.list) > 0 {
 		name, ok := a.list[0].(string)
 		if !ok {
@@ -88,9 +123,9 @@ func decodePeers(list []any) (limit.Peers, error) {
 		}
 		a.list = a.list[1:]
 		p.Keys = append(p.Keys, limit.KeyHealth{Key: name, Suspect: a.int() == 1, For: a.millis()})
-	}
-	if a.broken {
-		return limit.Peers{}, errBroken
+		if a.broken {
+			return limit.Peers{}, errBroken
+		}
 	}
 	sortKeys(p.Keys)
 	return p, nil

@@ -87,47 +87,10 @@ func (u *user) admit(ask *limit.Ask) limit.Reply {
 	if err != nil {
 		u.Fatal(err)
 	}
-	u.sound(ask, r)
+	if err := r.Check(ask); err != nil {
+		u.Fatal(err)
+	}
 	return r
-}
-
-// sound checks what holds for every answer.
-func (u *user) sound(ask *limit.Ask, r limit.Reply) {
-	u.Helper()
-	if len(r.Waits) != len(ask.Demands) || len(r.Views) != len(ask.Demands) {
-		u.Fatalf("%d waits and %d views for %d demands", len(r.Waits), len(r.Views), len(ask.Demands))
-	}
-	left := make([][2]int, len(ask.Demands))
-	for i, d := range ask.Demands {
-		left[i] = d.Want
-	}
-	for _, g := range r.Grants {
-		if g.Demand < 0 || g.Demand >= len(left) {
-			u.Fatalf("a grant for demand %d of %d", g.Demand, len(left))
-		}
-		left[g.Demand][class(g.High)]--
-		if g.Start < 0 || g.Start > ask.Horizon+time.Millisecond {
-			u.Fatalf("a permit starts in %v, beyond the horizon of %v", g.Start, ask.Horizon)
-		}
-		if g.Stub.Method != ask.Demands[g.Demand].Method {
-			u.Fatalf("a permit for %q on a demand for %q", g.Stub.Method, ask.Demands[g.Demand].Method)
-		}
-	}
-	for i, n := range left {
-		if n[0] < 0 || n[1] < 0 {
-			u.Fatalf("more granted than wanted: %v of %v", n, ask.Demands[i].Want)
-		}
-		if w := r.Waits[i]; (w.In > 0) != (n != [2]int{}) || w.In < 0 || w.In > time.Second || (w.In > 0) != (w.Why != limit.WaitNone) {
-			u.Fatalf("wait %+v with %v left", w, n)
-		}
-	}
-}
-
-func class(high bool) int {
-	if high {
-		return 1
-	}
-	return 0
 }
 
 // grants asks for n calls of method m, and gives the permits.
