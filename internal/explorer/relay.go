@@ -32,7 +32,7 @@ func Relay(o RelayOptions) openapi.Document {
 		Components: openapi.Components{
 			Schemas: map[string]*openapi.Schema{}, Parameters: controls(o.Budgets),
 			SecuritySchemes: map[string]openapi.Security{playersToken: {
-				Type: "http", Scheme: "bearer", Description: "A player's own token, of Riot Sign On. It goes to the methods that are marked with a lock only.",
+				Type: "http", Scheme: "bearer", Description: "A player's own token, of Riot Sign On. It goes to the methods \"with the player's own token\" only.",
 			}},
 		},
 	}
@@ -50,7 +50,7 @@ func Relay(o RelayOptions) openapi.Document {
 	return d
 }
 
-const playersToken, clientsToken = "RSO", "client"
+const playersToken, clientsToken = "RSO", "client-token"
 
 type builder struct {
 	*openapi.Document

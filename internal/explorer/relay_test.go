@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -73,6 +74,55 @@ func TestDocumentIsValid(t *testing.T) {
 		})
 	}
 }
+
+// Each method of the table is there with its verb, the hosts that serve it, a
+// parameter for each part of its path, and the headers that say how to serve it.
+func TestEveryMethodIsThere(t *testing.T) {
+	table := route.Default()
+	doc := valid(t, explorer.Relay(explorer.RelayOptions{Table: table, Budgets: []string{"crawler", "web"}}))
+	byShape := map[string]*openapi3.PathItem{}
+	for path, item := range doc.Paths.Map() {
+		byShape[braces.ReplaceAllString(path, "{}")] = item
+	}
+	for _, m := range table.Methods() {
+		item := byShape["/{}"+braces.ReplaceAllString(m.Template, "{}")]
+		if item == nil || item.GetOperation(m.Verb) == nil {
+			t.Errorf("%s is not there", m)
+			continue
+		}
+		op := item.GetOperation(m.Verb)
+		hosts := m.Hosts
+		if hosts == nil {
+			hosts = table.Hosts()
+		}
+		var offered []string
+		for _, h := range op.Parameters.GetByInAndName("path", "host").Schema.Value.Enum {
+			offered = append(offered, h.(string))
+		}
+		if !slices.Equal(offered, hosts) {
+			t.Errorf("%s: hosts %q, want %q", m, offered, hosts)
+		}
+		inPath := 0
+		for _, p := range op.Parameters {
+			if p.Value.In == "path" {
+				inPath++
+			}
+		}
+		if want := 1 + strings.Count(m.Template, "{"); inPath != want {
+			t.Errorf("%s: %d parameters in the path, want %d", m, inPath, want)
+		}
+		for _, name := range []string{"X-Priority", "X-Max-Wait", "X-Riot-Token-Index", "X-Rate-Budget"} {
+			if p := op.Parameters.GetByInAndName("header", name); p == nil || p.Required {
+				t.Errorf("%s: %s is %+v", m, name, p)
+			}
+		}
+		if budgets := op.Parameters.GetByInAndName("header", "X-Rate-Budget"); budgets != nil && len(budgets.Schema.Value.Enum) != 2 {
+			t.Errorf("%s: budgets %v", m, budgets.Schema.Value.Enum)
+		}
+	}
+}
+
+var braces = regexp.MustCompile(`\{[^}]*\}`)
 
 // Every method can be tried as it stands on the page at first: the relay takes
 // it, and the answer is of the documented kind.
@@ -152,6 +202,38 @@ func TestExamplesWork(t *testing.T) {
 			described := doc.Paths.Value(path).GetOperation(r.Method).Responses.Value("200").Value.Content["application/json"].Schema.Value
 			if err := described.VisitJSON(answer, openapi3.EnableJSONSchema2020()); err != nil {
 				t.Errorf("%s: %v", target, err)
+			}
+		}
+	}
+}
+
+// Where clients need a token there is a field for it, every call needs it, and
+// RSO calls need both.
+func TestClientsToken(t *testing.T) {
+	without := explorer.Relay(explorer.RelayOptions{Table: route.Default()})
+	if text := string(without.Marshal()); strings.Contains(text, "X-Relay-Token") || without.Security != nil {
+		t.Error("a token is asked for, and nobody needs one")
+	}
+	d := explorer.Relay(explorer.RelayOptions{Table: route.Default(), Tokens: true})
+	doc := valid(t, d)
+	var field string
+	for name, s := range doc.Components.SecuritySchemes {
+		if s.Value.Type == "apiKey" && s.Value.In == "header" && s.Value.Name == "X-Relay-Token" {
+			field = name
+		}
+	}
+	if field == "" {
+		t.Fatalf("no field for the token: %v", doc.Components.SecuritySchemes)
+	}
+	for path, item := range doc.Paths.Map() {
+		for verb, op := range item.Operations() {
+			needs := doc.Security
+			if op.Security != nil {
+				needs = *op.Security
+			}
+			rso := op.Summary == "with the player's own token"
+			if len(needs) != 1 || needs[0][field] == nil || (needs[0]["RSO"] != nil) != rso {
+				t.Errorf("%s %s needs %v", verb, path, needs)
 			}
 		}
 	}
