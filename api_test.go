@@ -26,7 +26,7 @@ var updateAPI = flag.Bool("update", false, "write api.txt anew")
 // next version: a line that goes or changes is a new major version (a minor one
 // before v1), one that comes a minor version, none a patch.
 //
-//	go test -run TestAPI -update .
+//	go test . -run TestAPI -update
 func TestAPI(t *testing.T) {
 	all := packages(t)
 	var lines []string
@@ -52,7 +52,7 @@ func TestAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := apiDiff(string(want), got); diff != "" {
-		t.Errorf("what is exported has changed (- before, + now). If that is meant: go test -run TestAPI -update .\n%s", diff)
+		t.Errorf("what is exported has changed (- before, + now). If that is meant: go test . -run TestAPI -update\n%s", diff)
 	}
 }
 
