@@ -246,7 +246,6 @@ func newSession(t *testing.T) *session {
 	}
 	s.names = strings.NewReplacer(
 		"localhost:8985", s.front, "127.0.0.1:8985", s.front, "localhost:8986", s.admin, "127.0.0.1:8986", s.admin,
-		"riftrelay status", "riftrelay status --addr http://"+s.admin,
 	)
 	return s
 }

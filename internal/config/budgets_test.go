@@ -12,7 +12,7 @@ import (
 func TestBudgets(t *testing.T) {
 	w := world{
 		env: map[string]string{
-			"RIOT_TOKEN": "x", "CONFIG_FILE": "relay.yaml",
+			"RIOT_TOKEN": "RGAPI-x", "CONFIG_FILE": "relay.yaml",
 			"RATE_BUDGET_Crawler": "0.3", "RATE_BUDGET_Crawler_OVERRIDES": "kr:lol/match/v5 = 0.2, lol/league=1,kr:/=0.5",
 			"RATE_BUDGET_empty": "",
 		},
@@ -82,10 +82,10 @@ func TestBudgetErrors(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Parse([]string{"--rate-budget-a", "0.5"}, world{env: map[string]string{"RIOT_TOKEN": "x"}}.Env()); err == nil {
+	if _, err := Parse([]string{"--rate-budget-a", "0.5"}, world{env: map[string]string{"RIOT_TOKEN": "RGAPI-x"}}.Env()); err == nil {
 		t.Error("a flag for a budget: it would be in no help")
 	}
-	in := mustParse(t, world{env: map[string]string{"RIOT_TOKEN": "x"}, files: map[string]string{".env": "RATE_BUDGE_A=0.5\nRATE_BUDGET_=1\n"}})
+	in := mustParse(t, world{env: map[string]string{"RIOT_TOKEN": "RGAPI-x"}, files: map[string]string{".env": "RATE_BUDGE_A=0.5\nRATE_BUDGET_=1\n"}})
 	if len(in.Settings.Budgets) != 0 {
 		t.Errorf("%+v", in.Settings.Budgets)
 	}

@@ -28,6 +28,7 @@ type setting struct {
 	aliases []string // further names, in the environment and the files
 	group   string
 	def     string // "" = nothing
+	unset   string // what nothing means, if that isn't "none"; shown like a default
 	help    string // the line in --help; with the default in brackets it should fit 54 columns
 	more    string // further sentences, for docs/settings.md
 	value   value
@@ -85,7 +86,7 @@ func declare(in *Invocation, d *draft) []setting {
 		},
 
 		{
-			name: "LISTEN_ADDR", group: groupListen, help: "host or host:port of the relay [all interfaces]",
+			name: "LISTEN_ADDR", group: groupListen, help: "host or host:port of the relay", unset: "all interfaces",
 			more:  "Empty: all interfaces. A port in here goes before `PORT`. An IPv6 address may stand in brackets.",
 			value: address(&d.listen),
 		},
@@ -95,8 +96,9 @@ func declare(in *Invocation, d *draft) []setting {
 			value: number(&d.port, 65535),
 		},
 		{
-			name: "ADMIN_ADDR", group: groupListen, def: "127.0.0.1:8986", help: "metrics and pprof; off = none", emptyValue: true,
-			more:  "Metrics, profiles and health, kept off the relay's port. Empty or `off`: no such listener.",
+			name: "ADMIN_ADDR", group: groupListen, def: "127.0.0.1:8986", help: "page, metrics, admin API; off = none", emptyValue: true,
+			more: "[The page](page.md), the admin API, metrics, health and profiles are kept off the relay's port. Empty or `off`: there is no such listener. " +
+				"`riftrelay status` and `top` ask there.",
 			value: hostPortOrOff(&d.admin),
 		},
 		{
@@ -123,12 +125,12 @@ func declare(in *Invocation, d *draft) []setting {
 			value: duration(&s.Margin, time.Millisecond, time.Minute, ""),
 		},
 		{
-			name: "J_MIN", group: groupLimits, help: "least of what is learned of it [5ms]",
+			name: "J_MIN", group: groupLimits, help: "least of what is learned of it", unset: shortDuration(riftrelay.DefaultMinMargin),
 			more:  "Empty: 5ms, or `ADDITIONAL_WINDOW_SIZE` if that is less. Equal to `J_MAX`: nothing is learned.",
 			value: duration(&s.MinMargin, time.Millisecond, time.Minute, ""),
 		},
 		{
-			name: "J_MAX", group: groupLimits, help: "most of what is learned of it [2s]",
+			name: "J_MAX", group: groupLimits, help: "most of what is learned of it", unset: shortDuration(riftrelay.DefaultMaxMargin),
 			more:  "Empty: 2s, or `ADDITIONAL_WINDOW_SIZE` if that is more.",
 			value: duration(&s.MaxMargin, time.Millisecond, time.Minute, ""),
 		},
@@ -168,7 +170,7 @@ func declare(in *Invocation, d *draft) []setting {
 		},
 
 		{
-			name: "HOSTS", group: groupRoutes, help: "hosts: a,b replaces the list, +a,b extends it",
+			name: "HOSTS", group: groupRoutes, help: "hosts: a,b replaces the list, +a,b extends it", unset: "Riot's",
 			more:  "Names such as `euw1` or `americas`. Empty: the hosts that Riot has today.",
 			value: text(&d.hosts, "host names, separated by commas, as in +xx1,yy2"),
 		},
@@ -195,7 +197,7 @@ func declare(in *Invocation, d *draft) []setting {
 		},
 
 		{
-			name: "UPSTREAM_URL", group: groupUpstream, def: "https://{host}.api.riotgames.com", help: "where Riot is",
+			name: "UPSTREAM_URL", group: groupUpstream, def: riotsOwn, help: "where Riot is",
 			more:  "`{host}` stands for the call's host. Whatever is dialled, the Host header is that of Riot.",
 			value: upstreamURL(&s.UpstreamURL),
 		},
@@ -317,7 +319,7 @@ func simOptions(o *SimOptions) []setting {
 		{name: "WINDOW", def: "fixed", help: "fixed, sliding or aligned windows", value: choice(&o.Window, "fixed", "sliding", "aligned")},
 		{name: "DELAY", def: "50ms", help: "round trip", value: duration(&o.Delay, 0, time.Minute, "")},
 		{name: "JITTER", def: "0", help: "greatest addition to the round trip", value: duration(&o.Jitter, 0, time.Minute, "")},
-		{name: "KEY", help: "keys to accept: a,b [every key]", secret: true, value: simKeys(&o.Keys)},
+		{name: "KEY", help: "keys to accept: a,b", unset: "every key", secret: true, value: simKeys(&o.Keys)},
 	})
 }
 
@@ -335,14 +337,14 @@ func completionOptions(o *string) []setting {
 
 func topOptions(o *TopOptions) []setting {
 	return options([]setting{
-		{name: "ADDR", def: "http://127.0.0.1:8986", help: "ADMIN_ADDR of the relay to watch", value: text(&o.Addr, "host:port or a URL")},
+		{name: "ADDR", unset: "ADMIN_ADDR", help: "admin listener to watch, also another machine's", value: text(&o.Addr, "host:port or a URL")},
 		{name: "TOKEN", secret: true, help: "bearer token, for what stands before the relay", value: adminToken(&o.Token)},
 	})
 }
 
 func statusOptions(o *StatusOptions) []setting {
 	return options([]setting{
-		{name: "ADDR", def: "http://127.0.0.1:8986", help: "ADMIN_ADDR of the relay to ask", value: text(&o.Addr, "host:port or a URL")},
+		{name: "ADDR", unset: "ADMIN_ADDR", help: "admin listener to ask, also another machine's", value: text(&o.Addr, "host:port or a URL")},
 		{name: "JSON", def: "false", help: "print the answer as it came", value: toggle(&o.JSON)},
 	})
 }

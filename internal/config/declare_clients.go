@@ -35,7 +35,7 @@ func declareClients(s *Settings, d *draft) []setting {
 			value: d.clientAllow(""), each: d.clientAllow,
 		},
 		{
-			name: "CORS_ORIGINS", group: groupClients, help: "origins whose pages may call; * = all [none]",
+			name: "CORS_ORIGINS", group: groupClients, help: "origins whose pages may call; * = all", unset: "none",
 			more: "Pages of these origins can use the relay from a browser, and their preflights are answered. Empty: calls that a page of another site makes are " +
 				"refused; the explorer and programs are not concerned. Together with `CLIENT_TOKENS` a page needs a token as well.",
 			value: corsOrigins(&s.Origins),
@@ -65,7 +65,7 @@ func declareClients(s *Settings, d *draft) []setting {
 			value: text(&s.TrustDir, "a directory that can be written"),
 		},
 		{
-			name: "TUNNEL_HOSTS", group: groupClients, help: "CONNECT to others: a,b, +a,b or off [static data]",
+			name: "TUNNEL_HOSTS", group: groupClients, help: "CONNECT to others: a,b, +a,b or off", unset: "static data",
 			more: "Hosts to which CONNECT passes bytes on unseen, port 443 only, when `TRUST_DIR` is set: `a,b` replaces the list, `+a,b` extends it, `off` empties it. " +
 				"Names that lead to private addresses are refused. Empty: Riot's static data, `" + strings.Join(staticHosts, "`, `") + "`.",
 			value: tunnelHosts(&s.TunnelHosts),

@@ -29,7 +29,7 @@ func TestAllErrorsAtOnce(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	token := map[string]string{"RIOT_TOKEN": "x"}
+	token := map[string]string{"RIOT_TOKEN": "RGAPI-x"}
 	tests := []struct {
 		name string
 		w    world
@@ -43,6 +43,12 @@ func TestErrors(t *testing.T) {
 		{"flag of another command", world{}, []string{"demo", "--port=1"}, "unknown flag --port"},
 		{"flag without value", world{env: token}, []string{"--port"}, "--port: no value; allowed: --port=VALUE"},
 		{"argument", world{env: token}, []string{"serve", "x"}, "unexpected argument x"},
+		{"a port without its colon", world{env: token}, []string{"--listen-addr=8985"}, `LISTEN_ADDR is "8985"; allowed: host or host:port`},
+		{"J_MIN above J_MAX", world{env: token}, []string{"--j-min=3s", "--j-max=1s"}, `J_MAX is "1s" (J_MIN is 3s, which is more); allowed: `},
+		{"a margin below J_MIN", world{env: token}, []string{"--j-min=3s", "--additional-window-size=2s"}, `ADDITIONAL_WINDOW_SIZE is "2s" (J_MIN is 3s, which is more); allowed: `},
+		{"a margin above J_MAX", world{env: token}, []string{"--j-max=1s", "--additional-window-size=2s"}, `ADDITIONAL_WINDOW_SIZE is "2s" (J_MAX is 1s, which is less); allowed: `},
+		{"nobody to ask", world{env: map[string]string{"ADMIN_ADDR": "off"}}, []string{"status"}, "ADMIN_ADDR is off, so there is nobody to ask; allowed: --addr"},
+		{"nobody to watch", world{env: map[string]string{"ADMIN_ADDR": "off"}}, []string{"top"}, "ADMIN_ADDR is off"},
 		{"the listeners' ports are one", world{env: token}, []string{"--port=8986"}, `ADMIN_ADDR is "127.0.0.1:8986" (the relay's own is :8986); allowed: `},
 		{"option of a command", world{}, []string{"sim", "--window=odd"}, `--window is "odd"; allowed: fixed, sliding or aligned (set on the command line)`},
 		{"no CONFIG_FILE, and so maybe no key", world{}, []string{"--config-file=f"}, `CONFIG_FILE is "f": open f: file does not exist; allowed: a readable YAML file`},
@@ -74,7 +80,7 @@ func TestTypingErrorsInDotEnv(t *testing.T) {
 		{"SORT", "PORT"}, {"PART_", ""}, {"DATABASE_URL", ""}, {"UPSTREAM", ""}, {"QUEUE", ""}, {"PORT", ""}, {"GIT_TOKEN", "RIOT_TOKEN"},
 	}
 	for _, tt := range tests {
-		w := world{env: map[string]string{"RIOT_TOKEN": "x"}, files: map[string]string{".env": tt.name + "=1\n"}}
+		w := world{env: map[string]string{"RIOT_TOKEN": "RGAPI-x"}, files: map[string]string{".env": tt.name + "=1\n"}}
 		want := ""
 		if tt.near != "" {
 			want = tt.name + " in .env is not a setting and was ignored; is " + tt.near + " meant?"
@@ -85,14 +91,56 @@ func TestTypingErrorsInDotEnv(t *testing.T) {
 	}
 }
 
+// The environment has other programs' names too: only what is clearly a slip is told.
+func TestTypingErrorsInTheEnvironment(t *testing.T) {
+	const said = " in the environment is not a setting and was ignored; is "
+	for name, near := range map[string]string{
+		"QUEUE_CAPACTY": "QUEUE_CAPACITY", "PACNG": "PACING", "LOGLEVEL": "LOG_LEVEL", "log_level": "LOG_LEVEL", "RATE_BUDGET_x": "",
+		"HOST": "", "PORTS": "", "SORT": "", "APP_KEY": "", "API_KEYS": "", "SSL_CERT_FILE": "", "SSL_KEY_FILE": "", "QUEUE": "", "RIOT_API_KEY": "", "RIOT_TOKENS": "",
+	} {
+		w := world{env: map[string]string{"RIOT_TOKEN": "RGAPI-x", name: "1"}, files: map[string]string{}}
+		if name == "RATE_BUDGET_x" {
+			w.env[name] = "0.5"
+		}
+		want := ""
+		if near != "" {
+			want = name + said + near + " meant?"
+		}
+		if got := strings.Join(mustParse(t, w).Warnings, "\n"); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	lines := parseError(t, world{env: map[string]string{"RIOT_TOKENS": "RGAPI-x"}})
+	if len(lines) != 2 || !strings.HasPrefix(lines[0], "RIOT_TOKEN is not set") || lines[1] != "RIOT_TOKENS"+said+"RIOT_TOKEN meant?" {
+		t.Errorf("%q", lines)
+	}
+}
+
+func TestKeysThatRiotNeverGave(t *testing.T) {
+	for give, want := range map[string]string{
+		"RGAPI-x": "", "main=RGAPI-x": "", `"RGAPI-x"`: "key key0 begins with a quote, which Riot will take for a part of it",
+		"RGAPI-x,site='RGAPI-y'": "key site begins with a quote, which Riot will take for a part of it",
+		"hello":                  "key key0 doesn't begin with RGAPI-, as Riot's keys do",
+	} {
+		w := world{env: map[string]string{"RIOT_TOKEN": give}}
+		if got := strings.Join(mustParse(t, w).Warnings, "\n"); got != want {
+			t.Errorf("%s: %q, want %q", give, got, want)
+		}
+		w.env["UPSTREAM_URL"] = "http://127.0.0.1:9000" // a simulated Riot takes any
+		if got := mustParse(t, w).Warnings; len(got) > 0 {
+			t.Errorf("%s: %q", give, got)
+		}
+	}
+}
+
 func TestProxiesForPlainHTTP(t *testing.T) {
 	for _, proxy := range []string{"socks5://proxy:1080", "socks5h://proxy:1080"} {
-		s := mustParse(t, world{env: map[string]string{"RIOT_TOKEN": "x"}}, "--upstream-url=http://127.0.0.1:9000", "--upstream-proxy="+proxy).Settings
+		s := mustParse(t, world{env: map[string]string{"RIOT_TOKEN": "RGAPI-x"}}, "--upstream-url=http://127.0.0.1:9000", "--upstream-proxy="+proxy).Settings
 		if s.UpstreamProxy == nil || s.UpstreamProxy.String() != proxy {
 			t.Errorf("%s: %v", proxy, s.UpstreamProxy)
 		}
 	}
-	if s := mustParse(t, world{env: map[string]string{"RIOT_TOKEN": "x"}}, "--upstream-proxy=https://proxy:1080").Settings; s.UpstreamProxy == nil {
+	if s := mustParse(t, world{env: map[string]string{"RIOT_TOKEN": "RGAPI-x"}}, "--upstream-proxy=https://proxy:1080").Settings; s.UpstreamProxy == nil {
 		t.Error("refused for https")
 	}
 }

@@ -23,6 +23,14 @@ func (d *draft) finish(in *Invocation, cmd command, env Env, sources []source, r
 	}
 	s.Listen, s.Admin, s.KeyFile = net.JoinHostPort(host, port), d.admin, d.keyFile
 	s.TokenFile = d.tokenFile
+	for _, addr := range []*string{&in.Status.Addr, &in.Top.Addr} {
+		if *addr == "" && s.Admin != "" {
+			*addr = localURL(s.Admin)
+		}
+	}
+	if (cmd.name == Status && in.Status.Addr == "" || cmd.name == Top && in.Top.Addr == "") && !r.wrong["ADMIN_ADDR"] {
+		r.bad("ADMIN_ADDR", "ADMIN_ADDR is off, so there is nobody to ask; allowed: --addr with the ADMIN_ADDR of a relay that has one")
+	}
 	if !cmd.strict {
 		return
 	}
@@ -46,6 +54,7 @@ func (d *draft) finish(in *Invocation, cmd command, env Env, sources []source, r
 	if s.Admin != "" && sameListener(s.Listen, s.Admin) && !r.wrong["ADMIN_ADDR"] && !r.wrong["PORT"] && !r.wrong["LISTEN_ADDR"] {
 		complain("ADMIN_ADDR", fmt.Errorf("the relay's own is %s", s.Listen))
 	}
+	finishMargins(s, sources, cmd.settings, complain)
 	d.buildTable(s, env, complain)
 	if s.UpstreamProxy != nil && strings.HasPrefix(s.UpstreamProxy.Scheme, "http") && strings.HasPrefix(s.UpstreamURL, "http://") {
 		// Such a proxy gets the whole URL, and makes the Host header of it: not Riot's.

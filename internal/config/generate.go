@@ -55,7 +55,7 @@ each. ` + "`riftrelay validate`" + ` checks without starting and shows what is i
 		}
 		b.WriteString("\n| flag | default | what | allowed |\n|---|---|---|---|\n")
 		for _, s := range flags {
-			def := ""
+			def := s.unset
 			if s.def != "" {
 				def = "`" + s.def + "`"
 			}
@@ -66,10 +66,7 @@ each. ` + "`riftrelay validate`" + ` checks without starting and shows what is i
 }
 
 // sentence is the help line, to begin a paragraph with.
-func sentence(s setting) string {
-	help, _, _ := strings.Cut(s.help, " [")
-	return strings.ToUpper(help[:1]) + help[1:]
-}
+func sentence(s setting) string { return strings.ToUpper(s.help[:1]) + s.help[1:] }
 
 // exampleEnv is .env.example: every setting but the key is commented out, with its default.
 func exampleEnv(settings []setting) string {
@@ -85,7 +82,11 @@ func exampleEnv(settings []setting) string {
 		if s.name == "RIOT_TOKEN" {
 			comment = ""
 		}
-		fmt.Fprintf(&b, "# %s\n%s%s=%s\n", s.help, comment, s.name, s.def)
+		help := s.help
+		if s.unset != "" {
+			help += " [" + s.unset + "]"
+		}
+		fmt.Fprintf(&b, "# %s\n%s%s=%s\n", help, comment, s.name, s.def)
 	}
 	return b.String()
 }

@@ -85,10 +85,10 @@ func TestHelpColors(t *testing.T) {
 // The example has to be a .env that changes nothing, with or without its comments.
 func TestExampleIsTheDefaults(t *testing.T) {
 	example := exampleEnv(commandNamed(allCommands(), Serve).settings)
-	want := mustParse(t, world{env: map[string]string{"RIOT_TOKEN": "x"}}).Settings
+	want := mustParse(t, world{env: map[string]string{"RIOT_TOKEN": "RGAPI-x"}}).Settings
 	filled := regexp.MustCompile(`(?m)^#([A-Z0-9_]+=)`).ReplaceAllString(example, "$1")
 	for _, content := range []string{example, filled} {
-		in := mustParse(t, world{env: map[string]string{"RIOT_TOKEN": "x"}, files: map[string]string{".env": content}})
+		in := mustParse(t, world{env: map[string]string{"RIOT_TOKEN": "RGAPI-x"}, files: map[string]string{".env": content}})
 		if len(in.Warnings) > 0 {
 			t.Errorf("warnings: %q", in.Warnings)
 		}

@@ -81,8 +81,8 @@ func (p *page) settings(list []setting) {
 			row += "  " + p.name(flag, flagWidth)
 		}
 		row += "  " + s.help
-		if s.def != "" {
-			row += " " + p.dim("["+s.def+"]")
+		if def := orElse(s.def, s.unset); def != "" {
+			row += " " + p.dim("["+def+"]")
 		}
 		p.line("%s", row)
 	}

@@ -32,7 +32,6 @@ func keys(to *[]riftrelay.Key) value {
 	}
 }
 
-// adminToken reads a token of which nothing is shown but that there is one.
 // storeURL is shown without its password.
 func storeURL(to *string) value {
 	return value{
@@ -54,6 +53,7 @@ func storeURL(to *string) value {
 	}
 }
 
+// adminToken reads a token of which nothing is shown but that there is one.
 func adminToken(to *string) value {
 	const least, most = 8, 256
 	return value{
@@ -121,6 +121,19 @@ func readKeys(parts []string, label func(int) string) (list []riftrelay.Key, pro
 		list = append(list, riftrelay.Key{Name: name, Value: value})
 	}
 	return list, problems
+}
+
+// warnOfKeys says which keys can't be Riot's, as when a file of variables has kept its quotes.
+func warnOfKeys(list []riftrelay.Key, r *report) {
+	for _, k := range list {
+		switch {
+		case strings.HasPrefix(k.Value, "RGAPI-"):
+		case strings.ContainsAny(k.Value[:1], `"'`):
+			r.warn(fmt.Sprintf("key %s begins with a quote, which Riot will take for a part of it", k.Name))
+		default:
+			r.warn(fmt.Sprintf("key %s doesn't begin with RGAPI-, as Riot's keys do", k.Name))
+		}
+	}
 }
 
 var (

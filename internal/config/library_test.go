@@ -35,7 +35,7 @@ func TestKeysFollowTheLibrarysRule(t *testing.T) {
 }
 
 func TestLimiterConfig(t *testing.T) {
-	w := world{env: map[string]string{"RIOT_TOKEN": "x", "QUEUE_CAPACITY": "0", "ADMISSION_TIMEOUT": "0"}}
+	w := world{env: map[string]string{"RIOT_TOKEN": "RGAPI-x", "QUEUE_CAPACITY": "0", "ADMISSION_TIMEOUT": "0"}}
 	c := mustParse(t, w).Settings.Limiter()
 	if c.QueueCapacity != -1 || c.AdmissionTimeout != -1 || c.QueueTotal != 100_000 || c.Table == nil || len(c.Keys) != 1 {
 		t.Errorf("0 must become the library's \"none\": %+v", c)

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -107,7 +108,6 @@ func Parse(args []string, env Env) (*Invocation, error) {
 		}
 		in.Text = completion(cmds, d.shell)
 	}
-	in.Warnings = r.warnings
 	in.Settings.reload = func(what reloaded) (*Settings, error) {
 		env.reloads = what
 		again, err := Parse(args, env)
@@ -119,6 +119,10 @@ func Parse(args []string, env Env) (*Invocation, error) {
 	if err := r.err(); err != nil {
 		return nil, err
 	}
+	if in.Settings.UpstreamURL == riotsOwn {
+		warnOfKeys(in.Settings.Keys(), &r)
+	}
+	in.Warnings = r.warnings
 	return in, nil
 }
 
@@ -160,4 +164,14 @@ func (r *report) bad(name string, line string) {
 
 func (r *report) warn(line string) { r.warnings = append(r.warnings, hideKeys(line)) }
 
-func (r *report) err() error { return errors.Join(r.problems...) }
+// err is all that is wrong. What there was to warn of comes with it: it may be the reason.
+func (r *report) err() error {
+	if len(r.problems) == 0 {
+		return nil
+	}
+	problems := slices.Clone(r.problems)
+	for _, w := range r.warnings {
+		problems = append(problems, errors.New(w))
+	}
+	return errors.Join(problems...)
+}

@@ -37,7 +37,7 @@ func TestOrderOfSources(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			w := world{
-				env:   map[string]string{"RIOT_TOKEN": "x", "CONFIG_FILE": file, "QUEUE_CAPACITY": tt.give.env},
+				env:   map[string]string{"RIOT_TOKEN": "RGAPI-x", "CONFIG_FILE": file, "QUEUE_CAPACITY": tt.give.env},
 				files: map[string]string{".env": "QUEUE_CAPACITY=" + tt.give.dotenv + "\n", file: "queue_capacity: " + tt.give.file + "\n"},
 			}
 			var args []string
@@ -95,7 +95,7 @@ func TestAliases(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			w := world{env: map[string]string{}, files: map[string]string{".env": tt.dotenv}}
+			w := world{env: map[string]string{"UPSTREAM_URL": "http://127.0.0.1:9000"}, files: map[string]string{".env": tt.dotenv}}
 			for _, pair := range strings.Fields(tt.env) {
 				name, text, _ := strings.Cut(pair, "=")
 				w.env[name] = text
@@ -112,12 +112,12 @@ func TestAliases(t *testing.T) {
 }
 
 func TestDefaults(t *testing.T) {
-	s := mustParse(t, world{env: map[string]string{"RIOT_TOKEN": "x"}}).Settings
+	s := mustParse(t, world{env: map[string]string{"RIOT_TOKEN": "RGAPI-x"}}).Settings
 	got := *s
 	if got.Table == nil {
 		t.Error("no Table")
 	}
-	if diff := cmp.Diff([]riftrelay.Key{{Name: "key0", Value: "x"}}, got.Keys()); diff != "" {
+	if diff := cmp.Diff([]riftrelay.Key{{Name: "key0", Value: "RGAPI-x"}}, got.Keys()); diff != "" {
 		t.Errorf("keys (-want +got):\n%s", diff)
 	}
 	got.Table, got.effective, got.keys, got.reload, got.adminToken, got.certificate = nil, nil, nil, nil, nil, nil
@@ -130,6 +130,8 @@ func TestDefaults(t *testing.T) {
 		QueueTotal:       100_000,
 		AdmissionTimeout: 5 * time.Minute,
 		Margin:           150 * time.Millisecond,
+		MinMargin:        5 * time.Millisecond,
+		MaxMargin:        2 * time.Second,
 		DefaultAppLimit:  "20:1,100:120",
 		UpstreamURL:      "https://{host}.api.riotgames.com",
 		UpstreamHTTP2:    true,
@@ -207,7 +209,7 @@ func TestSwitches(t *testing.T) {
 		{[]string{"--enable-pprof=off"}, false},
 	}
 	for _, tt := range tests {
-		w := world{env: map[string]string{"RIOT_TOKEN": "x"}}
+		w := world{env: map[string]string{"RIOT_TOKEN": "RGAPI-x"}}
 		if got := mustParse(t, w, tt.args...).Settings.EnablePprof; got != tt.want {
 			t.Errorf("%q: %v, want %v", tt.args, got, tt.want)
 		}
@@ -215,7 +217,7 @@ func TestSwitches(t *testing.T) {
 }
 
 func TestListenersOnAnyFreePortAreTwo(t *testing.T) {
-	w := world{env: map[string]string{"RIOT_TOKEN": "x", "PORT": "0", "ADMIN_ADDR": ":0"}}
+	w := world{env: map[string]string{"RIOT_TOKEN": "RGAPI-x", "PORT": "0", "ADMIN_ADDR": ":0"}}
 	if s := mustParse(t, w).Settings; s.Listen != ":0" || s.Admin != ":0" {
 		t.Errorf("Listen %q, Admin %q", s.Listen, s.Admin)
 	}

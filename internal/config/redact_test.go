@@ -52,7 +52,7 @@ func TestKeysAreNeverPrinted(t *testing.T) {
 
 func TestKeysAreNeverInMessages(t *testing.T) {
 	key := canary()
-	token := map[string]string{"RIOT_TOKEN": "x"}
+	token := map[string]string{"RIOT_TOKEN": "RGAPI-x"}
 	tests := []struct {
 		name string
 		w    world
@@ -65,7 +65,7 @@ func TestKeysAreNeverInMessages(t *testing.T) {
 		{"in another setting", world{env: map[string]string{"PORT": key, "PACING": key, "UPSTREAM_URL": key, "HOSTS": key, "LISTEN_ADDR": key, "ADMIN_ADDR": key}}, nil},
 		{"as a file", world{env: map[string]string{"CONFIG_FILE": key, "METHODS_FILE": key, "UPSTREAM_CA_FILE": key}}, nil},
 		{"as a name", world{env: map[string]string{"RIOT_TOKEN": key + "="}}, nil},
-		{"as a wrong name", world{env: map[string]string{"RIOT_TOKEN": "x" + key + "+=y"}}, nil},
+		{"as a wrong name", world{env: map[string]string{"RIOT_TOKEN": "RGAPI-x" + key + "+=y"}}, nil},
 		{"twice", world{env: map[string]string{"RIOT_TOKEN": key + "," + key}}, nil},
 		{"with rubbish", world{env: map[string]string{"RIOT_TOKEN": key + "\x00\n" + key}}, nil},
 		{"with spaces", world{env: map[string]string{"RIOT_TOKEN": "CANARY " + key}}, nil},
@@ -74,7 +74,7 @@ func TestKeysAreNeverInMessages(t *testing.T) {
 		{"in a broken file", world{env: map[string]string{"CONFIG_FILE": "f"}, files: map[string]string{"f": "riot_token: [" + key + "\nx: : {" + key + "}"}}, nil},
 		{"as a key of the file", world{env: map[string]string{"CONFIG_FILE": "f"}, files: map[string]string{"f": key + ": 1\n? [" + key + "]\n: 1"}}, nil},
 		{"in a map in the file", world{env: map[string]string{"CONFIG_FILE": "f"}, files: map[string]string{"f": "riot_token: {a: " + key + "}"}}, nil},
-		{"in a proxy's password", world{env: map[string]string{"RIOT_TOKEN": "x", "UPSTREAM_PROXY": "http://user:CANARY@"}}, nil},
+		{"in a proxy's password", world{env: map[string]string{"RIOT_TOKEN": "RGAPI-x", "UPSTREAM_PROXY": "http://user:CANARY@"}}, nil},
 		{"in the simulated edge", world{env: token}, []string{"sim", "--key", "CANARY,"}},
 	}
 	for _, tt := range tests {

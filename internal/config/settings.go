@@ -41,8 +41,8 @@ type Settings struct {
 	QueueTotal       int           // calls that may wait in all; 0 = none
 	AdmissionTimeout time.Duration // longest wait for admission; 0 = no bound
 	Margin           time.Duration // ADDITIONAL_WINDOW_SIZE: J of riftrelay.Config
-	MinMargin        time.Duration // J_MIN; 0 = the library's
-	MaxMargin        time.Duration // J_MAX; 0 = the library's
+	MinMargin        time.Duration // J_MIN, at most Margin
+	MaxMargin        time.Duration // J_MAX, at least Margin
 	ViolationLimit   int           // own 429s a minute in one scope; 0 = none
 	DefaultAppLimit  string        // "20:1,100:120"
 	Pacing           float64       // burst share, 0 to 1
@@ -129,7 +129,8 @@ func (s Settings) Certificate() (*tls.Certificate, error) {
 // Effective is one setting in force, for people.
 type Effective struct {
 	Name   string
-	Value  string // keys and passwords hidden
+	Value  string // keys and passwords hidden; "" = nothing is set
+	Unset  string // what nothing means: "all interfaces"; "" = none
 	Source string // "by default", "in the environment", "in .env" …
 }
 
@@ -172,8 +173,10 @@ func noneIsNegative[T int | time.Duration](v T) T {
 func (s Settings) HealthURL() string { return s.LocalURL() + "/healthz" }
 
 // LocalURL is the relay as a client on this machine calls it, as in "http://127.0.0.1:8985".
-func (s Settings) LocalURL() string {
-	host, port, _ := net.SplitHostPort(s.Listen)
+func (s Settings) LocalURL() string { return localURL(s.Listen) }
+
+func localURL(address string) string {
+	host, port, _ := net.SplitHostPort(address)
 	switch host {
 	case "", "0.0.0.0":
 		host = "127.0.0.1" // not "localhost": an image made from scratch may be unable to look it up
@@ -187,11 +190,11 @@ func (s Settings) LocalURL() string {
 func (s Settings) Describe() string {
 	name, value := 0, 0
 	for _, e := range s.effective {
-		name, value = max(name, len(e.Name)), max(value, min(len(e.Value), 32))
+		name, value = max(name, len(e.Name)), max(value, min(len(orElse(e.Value, e.Unset)), 32))
 	}
 	var b strings.Builder
 	for _, e := range s.effective {
-		fmt.Fprintf(&b, "%-*s  %-*s  %s\n", name, e.Name, value, orElse(e.Value, "-"), e.Source)
+		fmt.Fprintf(&b, "%-*s  %-*s  %s\n", name, e.Name, value, orElse(e.Value, orElse(e.Unset, "-")), e.Source)
 	}
 	return b.String()
 }

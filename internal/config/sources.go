@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/joho/godotenv"
@@ -24,9 +25,11 @@ const (
 // gather lists the sources, the strongest first. What is wrong with a file is reported like a setting.
 func gather(env Env, line commandLine, cmd command, known []setting, r *report) []source {
 	file := dotEnv(env, known, r)
+	variables := env.Names()
+	environmentSlips(env, variables, known, r)
 	sources := []source{
 		{onCommandLine, line.given, nil},
-		{"in the environment", env.Lookup, namesIn(nameSet(env.Names()))},
+		{"in the environment", env.Lookup, namesIn(nameSet(variables))},
 		{"in .env", lookupIn(file), namesIn(file)},
 	}
 	for _, s := range known {
@@ -65,6 +68,31 @@ func dotEnv(env Env, known []setting, r *report) map[string]string {
 		}
 	}
 	return values
+}
+
+// environmentSlips warns of variables that are one slip away from a setting which isn't set there. The environment is full of
+// other programs' names, so short ones (HOST, PORTS) and those near a further name (APP_KEY) pass.
+func environmentSlips(env Env, variables []string, known []setting, r *report) {
+	const long = 6
+	var own []setting
+	for _, s := range known {
+		if len(s.name) >= long && !s.isFamily() {
+			own = append(own, setting{name: s.name})
+		}
+	}
+	slices.Sort(variables)
+	for _, name := range variables {
+		if declared(name, known) || inFamily(name, known) {
+			continue
+		}
+		near, ok := nearest(name, own)
+		if !ok || slips(strings.ToUpper(name), near) > 1 {
+			continue
+		}
+		if value, _ := env.Lookup(near); value == "" {
+			r.warn(fmt.Sprintf("%s in the environment is not a setting and was ignored; is %s meant?", name, near))
+		}
+	}
 }
 
 func nameSet(names []string) map[string]bool {
@@ -137,7 +165,7 @@ func (s setting) find(sources []source, r *report) (finding, bool) {
 // fill reads s from the sources, or reports why not.
 func (s setting) fill(sources []source, r *report) Effective {
 	f, _ := s.find(sources, r)
-	e := Effective{Name: s.label(), Value: f.text, Source: f.where}
+	e := Effective{Name: s.label(), Value: f.text, Unset: s.unset, Source: f.where}
 	if s.secret {
 		e.Value = ""
 	}

@@ -24,7 +24,7 @@ func TestClients(t *testing.T) {
 		{Name: "web", Tokens: digests("CANARY-1", "CANARY-2")},
 	}
 	rules := map[string]string{
-		"RIOT_TOKEN": "x", "RATE_BUDGET_Crawler": "0.5", "CLIENT_BOT_BUDGET": "CRAWLER", "CLIENT_bot_PRIORITY": "normal",
+		"RIOT_TOKEN": "RGAPI-x", "RATE_BUDGET_Crawler": "0.5", "CLIENT_BOT_BUDGET": "CRAWLER", "CLIENT_bot_PRIORITY": "normal",
 		"CLIENT_Bot_ALLOW": "GET /lol/match/v5/, kr:/,POST americas:/lol/tournament/v5/codes",
 	}
 	with := func(name, text string) map[string]string {
@@ -84,7 +84,7 @@ func TestClientErrors(t *testing.T) {
 		{"a certificate alone", map[string]string{"TLS_CERT_FILE": "f"}, c, []string{`TLS_CERT_FILE is "f" (TLS_KEY_FILE, which belongs to it, is not set)`}},
 		{"no certificate", map[string]string{"TLS_CERT_FILE": "f", "TLS_KEY_FILE": "f"}, c, []string{`TLS_CERT_FILE is "f" (failed to find any PEM data`}},
 	} {
-		w := world{env: map[string]string{"RIOT_TOKEN": "x"}, files: map[string]string{"f": tt.file}}
+		w := world{env: map[string]string{"RIOT_TOKEN": "RGAPI-x"}, files: map[string]string{"f": tt.file}}
 		for n, v := range tt.env {
 			w.env[n] = v
 		}
@@ -103,7 +103,7 @@ func TestClientErrors(t *testing.T) {
 // A client that is revoked by taking it out of the file is gone, whatever
 // settings there still are for it.
 func TestRevokedClientHasSettings(t *testing.T) {
-	w := world{env: map[string]string{"RIOT_TOKEN": "x", "CLIENT_TOKENS_FILE": "f", "CLIENT_B_PRIORITY": "normal"}, files: map[string]string{"f": "a=CANARY-1\nb=CANARY-2"}}
+	w := world{env: map[string]string{"RIOT_TOKEN": "RGAPI-x", "CLIENT_TOKENS_FILE": "f", "CLIENT_B_PRIORITY": "normal"}, files: map[string]string{"f": "a=CANARY-1\nb=CANARY-2"}}
 	s := mustParse(t, w).Settings
 	w.files["f"] = "a=CANARY-1"
 	list, err := s.ReloadClients()
@@ -129,12 +129,12 @@ func TestRevokedClientHasSettings(t *testing.T) {
 
 func TestNamesOfTheRelay(t *testing.T) {
 	for listen, want := range map[string]string{"": "*", "127.0.0.1": "", "[::1]:1": "", "localhost:1": "", "0.0.0.0": "*", "10.0.0.1": "*", "::": "*"} {
-		s := mustParse(t, world{env: map[string]string{"RIOT_TOKEN": "x", "LISTEN_ADDR": listen}}).Settings
+		s := mustParse(t, world{env: map[string]string{"RIOT_TOKEN": "RGAPI-x", "LISTEN_ADDR": listen}}).Settings
 		if s.Hosts == nil || strings.Join(s.Hosts, ",") != want {
 			t.Errorf("%q: %q", listen, s.Hosts)
 		}
 	}
-	s := mustParse(t, world{env: map[string]string{"RIOT_TOKEN": "x", "ALLOWED_HOSTS": "Relay.example, b", "CORS_ORIGINS": "https://App.example/,*"}}).Settings
+	s := mustParse(t, world{env: map[string]string{"RIOT_TOKEN": "RGAPI-x", "ALLOWED_HOSTS": "Relay.example, b", "CORS_ORIGINS": "https://App.example/,*"}}).Settings
 	if !slices.Equal(s.Hosts, []string{"relay.example", "b"}) || !slices.Equal(s.Origins, []string{"https://app.example", "*"}) {
 		t.Errorf("%q %q", s.Hosts, s.Origins)
 	}

@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// riotsOwn is where Riot is.
+const riotsOwn = "https://{host}.api.riotgames.com"
+
 func upstreamURL(to *string) value {
 	return value{
 		allowed: "http:// or https://, a host and a port if need be, as in https://{host}.api.riotgames.com or http://127.0.0.1:9000",

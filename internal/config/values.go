@@ -306,7 +306,8 @@ func splitAddress(text string) (host, port string, ok bool) {
 	} else if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 || port[0] == '+' || port[0] == '-' {
 		return "", "", false
 	}
-	return host, port, host == "" || isHost(host)
+	// A host made of digits is a port that somebody forgot the colon of.
+	return host, port, host == "" || isHost(host) && strings.Trim(host, "0123456789") != ""
 }
 
 // isHost takes IP addresses, with a zone if they have one, and host names by their characters.

@@ -44,7 +44,7 @@ func TestValues(t *testing.T) {
 	}
 	for _, tt := range tests {
 		for text, want := range tt.good {
-			w := world{env: map[string]string{"RIOT_TOKEN": "x"}}
+			w := world{env: map[string]string{"RIOT_TOKEN": "RGAPI-x"}}
 			s := mustParse(t, w, flagFor(tt.setting)+"="+text).Settings
 			got := map[string]any{
 				"PORT": s.Listen, "LISTEN_ADDR": s.Listen, "ADMIN_ADDR": s.Admin, "PACING": s.Pacing, "ADMISSION_TIMEOUT": s.AdmissionTimeout,
@@ -57,7 +57,7 @@ func TestValues(t *testing.T) {
 			}
 		}
 		for _, text := range tt.bad {
-			w := world{env: map[string]string{"RIOT_TOKEN": "x"}}
+			w := world{env: map[string]string{"RIOT_TOKEN": "RGAPI-x"}}
 			lines := parseError(t, w, flagFor(tt.setting)+"="+text)
 			if len(lines) != 1 || !strings.HasPrefix(lines[0], tt.setting+" is ") || !strings.Contains(lines[0], "; allowed: ") {
 				t.Errorf("%s=%s: %q", tt.setting, text, lines)
@@ -69,7 +69,7 @@ func TestValues(t *testing.T) {
 func flagFor(name string) string { return setting{name: name}.flag() }
 
 func TestEmptyAdminAddrInTheEnvironmentIsNone(t *testing.T) {
-	w := world{env: map[string]string{"RIOT_TOKEN": "x", "ADMIN_ADDR": ""}}
+	w := world{env: map[string]string{"RIOT_TOKEN": "RGAPI-x", "ADMIN_ADDR": ""}}
 	if got := mustParse(t, w).Settings.Admin; got != "" {
 		t.Errorf("Admin = %q, want none", got)
 	}
@@ -95,7 +95,7 @@ upstream_timeout: 30
 }
 
 func TestHostsAndMethods(t *testing.T) {
-	w := world{env: map[string]string{"RIOT_TOKEN": "x", "HOSTS": "+xx1", "UNKNOWN_PATHS": "forward"}}
+	w := world{env: map[string]string{"RIOT_TOKEN": "RGAPI-x", "HOSTS": "+xx1", "UNKNOWN_PATHS": "forward"}}
 	table := mustParse(t, w).Settings.Table
 	for _, path := range []string{"/lol/status/v4/platform-data", "/not/known"} {
 		if _, err := table.Match("GET", "xx1", path); err != nil {
@@ -152,7 +152,7 @@ func FuzzFiles(f *testing.F) {
 	f.Add("export A=\"${PORT}\"", "a: &x 1\nb: *x\n<<: {c: d}")
 	f.Add("\ufeffA: b", "? [a]\n: |\n  text\n--- \n...")
 	f.Fuzz(func(t *testing.T, dotenv, file string) {
-		w := world{env: map[string]string{"CONFIG_FILE": "f", "RIOT_TOKEN": "x"}, files: map[string]string{".env": dotenv, "f": file}}
+		w := world{env: map[string]string{"CONFIG_FILE": "f", "RIOT_TOKEN": "RGAPI-x"}, files: map[string]string{".env": dotenv, "f": file}}
 		in, err := Parse(nil, w.Env())
 		if (in == nil) == (err == nil) {
 			t.Errorf("Parse = %v, %v", in, err)
