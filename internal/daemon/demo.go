@@ -117,23 +117,43 @@ func (s *stage) open(ctx context.Context, o config.DemoOptions) error {
 		}
 	}
 	for range max(1, o.Replicas) {
-		r, err := demoRelay("http://"+s.riot.Addr().String(), o.Pacing, s.tally, s.judge)
-		if err != nil {
+		pages := []string{"off"}
+		if len(s.relays) == 0 {
+			// Where the relay's own would be, so that riftrelay status and top find it, or else anywhere.
+			pages = []string{"127.0.0.1:8986", "127.0.0.1:0"}
+		}
+		if err := s.openOne(ctx, o, pages); err != nil {
 			return err
 		}
-		if err := r.listen(ctx); err != nil {
-			return err
-		}
-		s.relays = append(s.relays, r)
 	}
 	return nil
 }
 
+// openOne has a relay listen, with its page at the first of these addresses that
+// is free.
+func (s *stage) openOne(ctx context.Context, o config.DemoOptions, pages []string) error {
+	var occupied error
+	for _, page := range pages {
+		r, err := demoRelay("http://"+s.riot.Addr().String(), page, o.Pacing, s.tally, s.judge)
+		if err != nil {
+			return err
+		}
+		if occupied = r.listen(ctx); occupied == nil {
+			s.relays = append(s.relays, r)
+			return nil
+		}
+	}
+	return occupied
+}
+
+// page is where the first relay's page is.
+func (s *stage) page() string { return "http://" + s.relays[0].admin.listener.Addr().String() + "/" }
+
 // demoRelay is a relay as the settings make it, whatever the environment says.
-func demoRelay(upstream string, burst float64, also riftrelay.Hooks, judge judge) (*relay, error) {
+func demoRelay(upstream, admin string, burst float64, also riftrelay.Hooks, judge judge) (*relay, error) {
 	settings := map[string]string{
 		"RIOT_TOKEN": "demo=" + demoKey, "UPSTREAM_URL": upstream, "PACING": fmt.Sprint(burst),
-		"LISTEN_ADDR": "127.0.0.1:0", "ADMIN_ADDR": "off", "ENABLE_METRICS": "false", "ENABLE_SWAGGER": "false",
+		"LISTEN_ADDR": "127.0.0.1:0", "ADMIN_ADDR": admin, "ENABLE_METRICS": "false", "ENABLE_SWAGGER": "false",
 		"STORE_URL":        judge.url,
 		"SHUTDOWN_TIMEOUT": "0", // what is queued at the end is refused at once
 	}
@@ -205,7 +225,7 @@ func (s *show) run(ctx context.Context) error {
 	every := lineEvery
 	if s.out.isTTY {
 		every = frameEvery
-	} else if _, err := fmt.Fprintf(s.out.w, "RiftRelay demo: a simulated Riot allows %s per host, pacing %s%s\n", s.options.RateLimit, pacingName(s.options.Pacing), s.judge.says(s.options.Replicas)); err != nil {
+	} else if _, err := fmt.Fprintf(s.out.w, "RiftRelay demo: a simulated Riot allows %s per host, pacing %s%s\nThe relay's page, while it runs: %s\n", s.options.RateLimit, pacingName(s.options.Pacing), s.judge.says(s.options.Replicas), s.page()); err != nil {
 		return err
 	}
 	painter := painter{out: s.out}
@@ -262,6 +282,7 @@ func (s *show) frame() frame {
 		Normal: s.tally.since(now.at.Add(-waitsOver), riftrelay.Normal),
 		High:   s.tally.since(now.at.Add(-waitsOver), riftrelay.High),
 		Hosts:  hostsOf(snapshot, shortNames),
+		Page:   s.page(),
 
 		Replicas: replicas, Store: storeOf(all, s.judge),
 	}

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"io"
+	"net/http"
 	"os"
 	"regexp"
 	"strings"
@@ -47,6 +48,42 @@ func TestDemo(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Log(out)
+	}
+}
+
+// The page of the relay is there while the demo runs, where it says.
+func TestDemoHasThePage(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	var b buffer
+	ended := make(chan error, 1)
+	go func() { ended <- demo(ctx, config.DemoOptions{RateLimit: "20:1", Seed: 1}, screen{w: &b}) }()
+	var m []string
+	for m == nil && ctx.Err() == nil {
+		m = regexp.MustCompile(`page, while it runs: (http://127\.0\.0\.1:\d+/)\n`).FindStringSubmatch(b.String())
+		time.Sleep(10 * time.Millisecond)
+	}
+	if m == nil {
+		t.Fatalf("says no page: %s", b.String())
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m[1], http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Accept", "text/html")
+	transport := &http.Transport{DisableKeepAlives: true}
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if kind := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || !strings.HasPrefix(kind, "text/html") {
+		t.Errorf("%s %s", resp.Status, kind)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 

@@ -22,6 +22,7 @@ type frame struct {
 	Queued, InFlight                 int
 	Normal, High                     waits // lately
 	Hosts                            []hostView
+	Page                             string // where the relay's page is
 
 	Replicas []float64 // calls/s that were accepted by way of each, lately; nil = there is one
 	Store    string    // what they share, and how it is
@@ -167,7 +168,7 @@ func (f frame) head(g grid, c ink) []string {
 	if len(f.Replicas) > 0 {
 		head = append(head, clipPainted("replicas"+f.each("%6.1f/s")+"  "+c.in(dim, f.Store), g.width))
 	}
-	return append(head, "")
+	return append(head, clipPainted(c.in(dim, "the relay's page  ")+c.in(cyan, f.Page), g.width), "")
 }
 
 // each gives the replicas' rates.

@@ -56,6 +56,7 @@ func busyFrame() frame {
 		Sent: 1234, Accepted: 1200, TooMany: 0, SentRate: 41.26, AcceptedRate: 40, Queued: 17, InFlight: 3,
 		Normal: waits{N: 9, P50: 1600 * time.Millisecond, P95: 12 * time.Second},
 		Hosts:  hostsOf(busy(), shortNames),
+		Page:   "http://127.0.0.1:8986/",
 	}
 }
 
