@@ -147,7 +147,7 @@ func (s *stage) openOne(ctx context.Context, o config.DemoOptions, pages []strin
 }
 
 // page is where the first relay's page is.
-func (s *stage) page() string { return "http://" + s.relays[0].admin.listener.Addr().String() + "/" }
+func (s *stage) page() string { return pageURL(s.relays[0].admin.listener.Addr().String()) }
 
 // demoRelay is a relay as the settings make it, whatever the environment says.
 func demoRelay(upstream, admin string, burst float64, also riftrelay.Hooks, judge judge) (*relay, error) {

@@ -255,7 +255,7 @@ func (r *relay) announce() {
 	if len(r.settings.Clients) > 0 {
 		r.log.Info("clients need a token", "clients", clientNames(r.settings.Clients))
 	}
-	r.log.Info("riftrelay serves", "relay", r.front.listener.Addr().String(), "admin", admin,
+	r.log.Info("riftrelay serves", "relay", r.front.listener.Addr().String(), "admin", admin, "page", pageURL(admin),
 		"keys", len(keys), "names", keyNames(keys), "pacing", pacingName(r.settings.Pacing),
 		"upstream", r.settings.UpstreamURL, "version", config.BuildVersion())
 	if r.certificate != nil {
@@ -272,6 +272,19 @@ func (r *relay) announce() {
 	if r.admin != nil && beyondLoopback(r.admin.listener) {
 		r.log.Warn("whoever reaches the admin port can read metrics and profiles", "listen", admin)
 	}
+}
+
+// pageURL is the page as a browser on this machine reaches it; "" for an admin
+// listener that is off.
+func pageURL(admin string) string {
+	host, port, err := net.SplitHostPort(admin)
+	if err != nil {
+		return ""
+	}
+	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port) + "/"
 }
 
 func keyNames(keys []riftrelay.Key) string {

@@ -94,3 +94,14 @@ func TestViewersSeeTheEnd(t *testing.T) {
 		t.Errorf("the last that a viewer hears is %q, want bye", last)
 	}
 }
+
+// The log says where to look, in a form that a terminal makes a link of.
+func TestPageURL(t *testing.T) {
+	for admin, want := range map[string]string{
+		"127.0.0.1:8986": "http://127.0.0.1:8986/", "[::]:8986": "http://localhost:8986/", "0.0.0.0:1": "http://localhost:1/", "[::1]:2": "http://[::1]:2/", "10.0.0.7:3": "http://10.0.0.7:3/", "off": "",
+	} {
+		if got := pageURL(admin); got != want {
+			t.Errorf("%s: %q, want %q", admin, got, want)
+		}
+	}
+}
