@@ -3,6 +3,7 @@ package daemon
 import (
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/pprof"
 	"slices"
@@ -100,6 +101,19 @@ func (r *relay) url() string {
 		scheme = "https" // plain http is refused
 	}
 	return scheme + "://" + r.front.listener.Addr().String()
+}
+
+// pageURL is the page as a browser on this machine reaches it; "" for an admin
+// listener that is off.
+func pageURL(admin string) string {
+	host, port, err := net.SplitHostPort(admin)
+	if err != nil {
+		return ""
+	}
+	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port) + "/"
 }
 
 // adminIndex tells programs what the admin listener serves.

@@ -274,19 +274,6 @@ func (r *relay) announce() {
 	}
 }
 
-// pageURL is the page as a browser on this machine reaches it; "" for an admin
-// listener that is off.
-func pageURL(admin string) string {
-	host, port, err := net.SplitHostPort(admin)
-	if err != nil {
-		return ""
-	}
-	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
-		host = "localhost"
-	}
-	return "http://" + net.JoinHostPort(host, port) + "/"
-}
-
 func keyNames(keys []riftrelay.Key) string {
 	names := make([]string, len(keys))
 	for i, k := range keys {
