@@ -185,11 +185,18 @@ func checkRecord(t *testing.T, g *rig, players []riotID) {
 }
 
 // refusals counts the relay's own 429s.
-func (g *rig) refusals(t *testing.T) (n int) {
+func (g *rig) refusals(t *testing.T) int {
 	t.Helper()
+	return g.answers(t, 429)
+}
+
+// answers counts what clients got with a status.
+func (g *rig) answers(t *testing.T, status int) (n int) {
+	t.Helper()
+	code := fmt.Sprintf(`code="%d"`, status)
 	for line := range strings.Lines(g.get(g.admin + "/metrics").body) {
 		name, count, _ := strings.Cut(strings.TrimSpace(line), "} ")
-		if strings.HasPrefix(name, "riftrelay_http_requests_total{") && strings.Contains(name, `code="429"`) {
+		if strings.HasPrefix(name, "riftrelay_http_requests_total{") && strings.Contains(name, code) {
 			c, err := strconv.Atoi(count)
 			if err != nil {
 				t.Fatalf("%q: %v", line, err)

@@ -4,6 +4,7 @@
 //
 //   chain [["name","tag"],…]   account → summoner → league → match ids → two matches, for each Riot ID
 //   league                     one call for the league of the last player
+//   key KEY                    from here on the client's key is KEY
 const readline = require('node:readline');
 
 const say = (what) => process.stdout.write(`${JSON.stringify(what)}\n`);
@@ -16,8 +17,9 @@ process.on('uncaughtException', (error) => { say({ crashed: String(error && erro
 process.on('unhandledRejection', (error) => { say({ crashed: `nobody caught ${told(error)}` }); process.exit(1); });
 
 const relay = process.env.RELAY;
-const client = require(`./${process.argv[2]}.js`)(relay);
-let puuid;
+const make = require(`./${process.argv[2]}.js`);
+let client = make(relay, 'client-key');
+let puuid = 'nobody';
 
 async function chain(players) {
   const seen = [];
@@ -34,12 +36,21 @@ async function chain(players) {
   return seen;
 }
 
+const commands = {
+  chain: (players) => chain(JSON.parse(players)),
+  league: async () => {
+    const got = await client.league(puuid);
+    return Array.isArray(got) ? got.length : got; // TeemoJS gives errors for answers
+  },
+  key: (key) => { client = make(relay, key); },
+};
+
 (async () => {
   for await (const line of readline.createInterface({ input: process.stdin })) {
     const [command, ...rest] = line.split(' ');
     const began = Date.now();
     try {
-      const answer = command === 'chain' ? await chain(JSON.parse(rest.join(' '))) : (await client.league(puuid)).length;
+      const answer = await commands[command](rest.join(' '));
       say({ ok: true, ms: Date.now() - began, answer });
     } catch (error) {
       say({ ok: false, ms: Date.now() - began, error: told(error) });

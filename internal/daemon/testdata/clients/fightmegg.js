@@ -1,8 +1,8 @@
 'use strict';
 const { RiotAPI } = require('@fightmegg/riot-api');
 
-module.exports = () => {
-  const api = new RiotAPI('client-key');
+module.exports = (relay, key) => {
+  const api = new RiotAPI(key);
   return {
     account: (gameName, tagLine) => api.account.getByRiotId({ region: 'europe', gameName, tagLine }),
     summoner: (puuid) => api.summoner.getByPUUID({ region: 'euw1', puuid }),

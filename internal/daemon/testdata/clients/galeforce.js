@@ -2,9 +2,9 @@
 // galeforce 0.6.1 only has the leagues by summoner that are gone at Riot, and those of a division.
 const Galeforce = require('galeforce');
 
-module.exports = (relay) => {
+module.exports = (relay, key) => {
   process.env.HTTPS_PROXY = relay;
-  const g = new Galeforce({ 'riot-api': { key: 'client-key' } });
+  const g = new Galeforce({ 'riot-api': { key } });
   const { EUROPE } = g.region.riot;
   const { EUROPE_WEST } = g.region.lol;
   return {

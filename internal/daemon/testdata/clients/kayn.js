@@ -3,9 +3,9 @@
 // What it has no method for goes through its own limiter, as all of its requests do.
 const { Kayn } = require('kayn');
 
-module.exports = (relay) => {
-  const kayn = Kayn('client-key')({ region: 'euw', apiURLPrefix: `${relay}/%s`, debugOptions: { isEnabled: false } });
-  const raw = async (path) => JSON.parse(await kayn.limiter.executing({ url: relay + path, token: 'client-key' }));
+module.exports = (relay, key) => {
+  const kayn = Kayn(key)({ region: 'euw', apiURLPrefix: `${relay}/%s`, debugOptions: { isEnabled: false } });
+  const raw = async (path) => JSON.parse(await kayn.limiter.executing({ url: relay + path, token: key }));
   return {
     account: (name, tag) => raw(`/europe/riot/account/v1/accounts/by-riot-id/${encodeURIComponent(name)}/${encodeURIComponent(tag)}`),
     summoner: (puuid) => kayn.Summoner.by.puuid(puuid),

@@ -4,9 +4,9 @@ module.exports.open = open;
 
 // open takes the name under which a generation of axios is installed.
 function open(name) {
-  return (relay) => {
+  return (relay, key) => {
     process.env.HTTPS_PROXY = relay;
-    process.env.RIOT_API_KEY = 'client-key';
+    process.env.RIOT_API_KEY = key;
     const { RiotAPI } = require(name);
     const api = new RiotAPI();
     return {

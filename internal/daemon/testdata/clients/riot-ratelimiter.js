@@ -1,9 +1,9 @@
 'use strict';
 const RiotRateLimiter = require('riot-ratelimiter');
 
-module.exports = (relay) => {
+module.exports = (relay, key) => {
   const limiter = new RiotRateLimiter();
-  const get = async (path) => JSON.parse(await limiter.executing({ url: relay + path, token: 'client-key' }));
+  const get = async (path) => JSON.parse(await limiter.executing({ url: relay + path, token: key }));
   return {
     account: (name, tag) => get(`/europe/riot/account/v1/accounts/by-riot-id/${encodeURIComponent(name)}/${encodeURIComponent(tag)}`),
     summoner: (puuid) => get(`/euw1/lol/summoner/v4/summoners/by-puuid/${puuid}`),

@@ -1,8 +1,8 @@
 'use strict';
 const TeemoJS = require('teemojs');
 
-module.exports = (relay) => {
-  const api = TeemoJS('client-key', { prefix: `${relay}/%s` });
+module.exports = (relay, key) => {
+  const api = TeemoJS(key, { prefix: `${relay}/%s` });
   return {
     account: (name, tag) => api.get('europe', 'account.getByRiotId', name, tag),
     summoner: (puuid) => api.get('euw1', 'summoner.getByPUUID', puuid),

@@ -1,8 +1,8 @@
 'use strict';
 const { LolApi, RiotApi } = require('twisted');
 
-module.exports = (relay) => {
-  const settings = { key: 'client-key', baseURL: `${relay}/$(region)/:game` };
+module.exports = (relay, key) => {
+  const settings = { key, baseURL: `${relay}/$(region)/:game` };
   const riot = new RiotApi(settings);
   const lol = new LolApi(settings);
   const data = async (answer) => (await answer).response;
