@@ -126,7 +126,7 @@ func (m *Machine) Hint(now limit.Instant, key int, host string) {
 			}
 		}
 		if host == "" && a.epoch != 0 {
-			a.facts = append(a.facts, fact{limit.Fact{}, now}) // to hear of its epoch
+			a.facts, a.flush = append(a.facts, fact{limit.Fact{}, now}), now // to hear of its epoch
 		}
 		m.desk.wants(a, now)
 	}

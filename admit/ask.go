@@ -52,9 +52,12 @@ func (m *Machine) ask(now limit.Instant, a *account) *Ask {
 	m.giveBack(now, a)
 	q := &Ask{Key: a.key, Host: a.host.name, account: a}
 	next := m.demand(now, a, q)
-	if len(q.Demands) == 0 && len(a.done) == 0 && len(a.facts) == 0 && !a.merge {
+	if nothing := len(a.done)+len(a.facts) == 0; len(q.Demands) == 0 && !a.merge && (nothing || now < a.flush) {
 		if len(a.with) > 0 {
 			next = min(next, now.Add(flushAfter))
+		}
+		if !nothing {
+			next = min(next, a.flush)
 		}
 		m.desk.wants(a, next)
 		return nil
@@ -94,6 +97,7 @@ func (m *Machine) giveBack(now limit.Instant, a *account) {
 		_, s := m.use(b, a.key)
 		for _, x := range s.Spare(now, b.eligible(m, now, a.key)) {
 			a.report(done{x.Stub, true, now})
+			a.flush = now
 			if x.By <= now {
 				m.desk.void++
 			} else {
@@ -329,7 +333,7 @@ func (m *Machine) Failed(now limit.Instant, q *Ask) {
 	for _, f := range q.Facts {
 		if f.Stop > 0 {
 			a.facts = append(a.facts, fact{f, now.Add(-f.SentAgo)})
-			m.plan(now, a, false)
+			m.plan(now, a, flushAfter)
 		}
 	}
 	if q.Merge != nil {

@@ -52,30 +52,8 @@ type account struct {
 	from   limit.Instant // what was spent since then
 }
 
-type done struct {
-	stub   limit.Stub
-	unsent bool
-	at     limit.Instant // when Riot has counted it at the latest
-}
-
-type fact struct {
-	limit.Fact
-	sent limit.Instant
-}
-
-// Times of the desk.
-const (
-	// flushAfter is how long reports wait for company: until the true expiry of
-	// a charge nothing is lost.
-	flushAfter = 250 * time.Millisecond
-	flushMany  = limit.MostDone / 2
-
-	// spareAfter is how long a lease waits for a call before it is given back.
-	spareAfter = 10 * time.Millisecond
-
-	// mostFacts bounds what is kept to be reported.
-	mostFacts = limit.MostFacts
-)
+// spareAfter is how long a lease waits for a call before it is given back.
+const spareAfter = 10 * time.Millisecond
 
 // account gives the budget of a key on a host, made if need be.
 func (m *Machine) account(h *host, key int) *account {
@@ -201,99 +179,6 @@ func (m *Machine) given(l *lane) {
 	}
 }
 
-// settled notes the end of a call for the store: when it was counted at the
-// latest, or that it was never written.
-func (m *Machine) settled(now limit.Instant, p *Permit, at limit.Instant, unsent bool) {
-	lease, leased := p.hold.Leased()
-	a := m.account(p.bucket.host, p.Key)
-	switch {
-	case p.reported || m.desk.alone:
-	case leased:
-		a.report(done{lease.Stub, unsent, at})
-	}
-	p.reported = true
-	m.plan(now, a, false)
-}
-
-func (a *account) report(d done) { a.done = append(a.done, d) }
-
-// owe has what was spent since at told to the store.
-func (a *account) owe(at limit.Instant) {
-	if !a.merge {
-		a.merge, a.from = true, at
-	}
-	a.from = min(a.from, at)
-}
-
-// plan has an account's reports sent in time.
-func (m *Machine) plan(now limit.Instant, a *account, urgent bool) {
-	at := now.Add(flushAfter)
-	if urgent || len(a.done) >= flushMany {
-		at = now
-	}
-	a.flush = min(a.flush, at)
-	m.desk.wants(a, a.flush)
-}
-
-// taught keeps what an answer taught for the store.
-func (m *Machine) taught(now limit.Instant, p *Permit, answer limit.Answer, lesson limit.Lesson, app, method *limit.Scope) {
-	sentAt, _ := p.hold.IsSent()
-	a := m.account(p.bucket.host, p.Key)
-	facts := p.hold.Teach(now, answer, lesson, app, method)
-	if x, leased := p.hold.Leased(); !leased || x.Stub.At <= a.epoch || sentAt < m.desk.trusted {
-		facts[0].Bases, facts[1].Bases = nil, nil // of other times
-	}
-	urgent := false
-	for i, f := range facts {
-		if m.desk.alone && f.Stop == 0 {
-			continue // others' calls would seem to be strangers'
-		}
-		s := method
-		if i == 0 {
-			if s = app; s == nil {
-				continue
-			}
-		} else {
-			f.Method = p.bucket.method
-		}
-		a.note(fact{f, sentAt})
-		urgent = urgent || f.Stop > 0 || s.Urgent()
-	}
-	if until, cause := lesson.Until, lesson.Kind; cause != limit.NotLimited && !cause.Own() {
-		m.stopAll(now, p, until, cause, sentAt)
-	}
-	m.plan(now, a, urgent)
-}
-
-// stopAll tells of a stop of the method for all keys.
-func (m *Machine) stopAll(now limit.Instant, p *Permit, until limit.Instant, cause limit.Kind, sent limit.Instant) {
-	f := fact{limit.Fact{Method: p.bucket.method, Stop: until.Sub(now), Cause: cause}, sent}
-	ids := m.ring.places
-	if p.bucket.keyless {
-		ids = []int{-1}
-	}
-	for _, id := range ids {
-		a := m.account(p.bucket.host, id)
-		a.note(f)
-		m.plan(now, a, true)
-	}
-}
-
-// note keeps a fact. Of one scope the latest says all that earlier ones do,
-// except stops.
-func (a *account) note(f fact) {
-	for i := range a.facts {
-		if x := &a.facts[i]; x.Method == f.Method && x.Stop == 0 && f.Stop == 0 && (x.Limits == nil || f.Limits != nil) && x.sent <= f.sent {
-			f.Passed = f.Passed || x.Passed && x.sent == f.sent
-			*x = f
-			return
-		}
-	}
-	if len(a.facts) < mostFacts {
-		a.facts = append(a.facts, f)
-	}
-}
-
 // dueProbe gives a suspect key whose probe lane l can send, or -1. It goes
 // without a lease: nobody waits for one, and most are refused uncounted (R3).
 // The store is told of it.
@@ -317,7 +202,7 @@ func (m *Machine) Overdue(now limit.Instant) {
 			p.reported = true
 			a := m.account(p.bucket.host, p.Key)
 			a.report(done{lease.Stub, false, at})
-			m.plan(now, a, false)
+			m.plan(now, a, flushAfter)
 		}
 	}
 }

@@ -277,10 +277,34 @@ func (l *leasing) among(w *WindowState) {
 	}
 }
 
-// Urgent reports whether what a call taught is waited for in other replicas.
-func (s *Scope) Urgent() bool {
+// Urgent reports whether other replicas wait for what a call taught, or go
+// wrong without it.
+func (s *Scope) Urgent(f Fact) bool {
 	l := s.leasing
-	return l != nil && (!l.view.Known || l.view.Solo || l.view.Stop > 0)
+	return l != nil && (f.Stop > 0 || !l.view.Known || l.view.Solo || l.view.Stop > 0 || f.Limits != nil && !l.view.has(f.Limits))
+}
+
+// Strange reports whether Riot's counts tell of more calls of others on the same
+// key than the store knew of.
+func (s *Scope) Strange(f Fact) bool {
+	for _, w := range s.leasing.view.Windows {
+		count, told := quotaOf(f.Counts, w.Quota)
+		base, granted := quotaOf(f.Bases, w.Quota)
+		if told && granted && count-base-(w.Used-w.Base) > w.Others {
+			return true
+		}
+	}
+	return false
+}
+
+// has reports whether the view's limits are these.
+func (v View) has(limits []Quota) bool {
+	for _, q := range limits {
+		if !slices.ContainsFunc(v.Windows, func(w WindowView) bool { return w.Quota == q }) {
+			return false
+		}
+	}
+	return len(limits) == len(v.Windows)
 }
 
 // Bases gives what is kept of a view for the counts of the calls granted with

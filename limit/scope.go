@@ -43,6 +43,14 @@ func (s *Scope) sort() {
 	slices.SortFunc(s.windows, func(a, b *window) int { return cmp.Compare(a.quota.W, b.quota.W) })
 }
 
+// Shortest gives the length of the shortest window; 0 without one.
+func (s *Scope) Shortest() time.Duration {
+	if len(s.windows) == 0 {
+		return 0
+	}
+	return s.windows[0].quota.W
+}
+
 // Next gives the earliest moment at which every one of the scopes lets one
 // more call go; now when that is at once, Never when it hangs on calls under
 // way. Nil scopes are skipped.

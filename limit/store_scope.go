@@ -182,14 +182,14 @@ func (s *storeScope) learnLimits(now, sent millis, f Fact, quick bool) (raised b
 			}
 			base, granted := quotaOf(f.Bases, q)
 			if told && granted && (quick || now-sent <= w.w) {
-				w.count(now, count, base)
+				w.count(now, sent, count, base)
 			}
 		case current:
 			// Calls from before the window was known: those counted, and those
 			// under way, which are charged in the others.
 			w = newStoreWindow(q, now)
 			w.own.add(w.slot(now+w.w), min(max(count, busiest), q.N))
-			w.counted = now
+			w.counted = sent
 			s.windows = append(s.windows, w)
 		}
 	}

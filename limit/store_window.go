@@ -24,7 +24,7 @@ type storeWindow struct {
 	own     slots
 	others  slots  // of others on the same key
 	seen    millis // when others were last seen; 0 if never
-	counted millis // when Riot's count last came
+	counted millis // when the call was sent with which Riot's count last came
 }
 
 func newStoreWindow(q Quota, born millis) *storeWindow {
@@ -181,10 +181,10 @@ func (w *storeWindow) done(now millis, d Done) {
 	w.own.add(w.slot(now-downMillis(d.Ago)+w.w), 1)
 }
 
-// count takes over Riot's count on a call whose permit was granted when the
-// window had that base.
-func (w *storeWindow) count(now millis, count, base int) {
-	w.counted = now
+// count takes over Riot's count on a call that was sent then, whose permit was
+// granted when the window had that base.
+func (w *storeWindow) count(now, sent millis, count, base int) {
+	w.counted = max(w.counted, sent)
 	if n := min(count-base-w.granted, w.n); n > 0 {
 		w.others.pop(n)
 		w.others.add(w.slot(now+w.w), n)

@@ -54,7 +54,7 @@ local function learnLimits(s, sent, f, quick)
       if current and setLimit(w, now, n) then raised = true end
       local base = quota(f[7], length)
       if told and base and (quick or now - sent <= w.w) then
-        w.counted = now
+        w.counted = max(w.counted, sent)
         local foreign = min(told - base - w.granted, w.n)
         if foreign > 0 then
           pop(w.others, foreign)
@@ -65,7 +65,7 @@ local function learnLimits(s, sent, f, quick)
     elseif current then
       w = newWindow(n, length, now)
       add(w.own, slot(w, now + w.w), min(max(told or 0, busiest), n))
-      w.counted = now
+      w.counted = sent
       s.windows[#s.windows + 1] = w
     end
   end

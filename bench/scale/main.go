@@ -48,7 +48,7 @@ func run(args []string, w io.Writer) error {
 	if p.replicas < 1 || p.hosts < 1 || p.keys < 1 || p.length <= 0 || *cpu <= 0 {
 		return errors.New("-replicas, -hosts, -keys, -for and -cpu; allowed: more than 0")
 	}
-	rates := []int{1000, 5000, 20_000}
+	rates := []int{1000, 5000, 20_000, 80_000}
 	if *rate > 0 {
 		rates = []int{*rate}
 	}

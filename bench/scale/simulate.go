@@ -76,8 +76,9 @@ type desk struct {
 	from    limit.Instant // not to ask before
 }
 
-// flushAfter is how long a relay keeps reports for company.
-const flushAfter = 250 * time.Millisecond
+// flushAfter is how long a relay keeps reports for company, with windows of ten
+// seconds and more.
+const flushAfter = 5 * time.Second
 
 // warmUp is how long limits are learned before anything is measured.
 const warmUp = 5 * time.Second
@@ -207,7 +208,7 @@ func (d *desk) call(stub limit.Stub, since limit.Instant) {
 			}
 		}
 		w.after(flushAfter, func() {
-			d.flush = len(d.done) > 0
+			d.flush = len(d.done) > 0 && w.now.Sub(d.at[0]) >= flushAfter-w.riot
 			d.ask()
 		})
 		d.flush = d.flush || d.urgent
