@@ -265,12 +265,17 @@ func (a *asking) wait(i int) {
 	if left[0]+left[1] == 0 {
 		return
 	}
-	paced := left[classHigh] == 0
+	class := classNormal
+	if left[classHigh] > 0 {
+		class = classHigh
+	}
+	paced := class == classNormal
 	at, why := a.now, WaitShare
-	for _, s := range [...]*storeScope{a.l.app, a.methods[i]} {
-		if t, kind := s.blocked(a.now, a.horizon, paced, a.Burst); t > at {
-			at, why = t, kind
-		}
+	if t, kind := a.l.app.blocked(a.now, a.horizon, a.l.app.ahead(a.now, a.app, class), paced, a.Burst); t > at {
+		at, why = t, kind
+	}
+	if t, kind := a.methods[i].blocked(a.now, a.horizon, a.methods[i].ahead(a.now, a.seats[i], class), paced, a.Burst); t > at {
+		at, why = t, kind
 	}
 	if at <= a.now {
 		at = a.turns(i, paced)
@@ -296,9 +301,10 @@ func (a *asking) turns(i int, paced bool) millis {
 	return min(at, max(next/1000-half, a.now+half))
 }
 
-// blocked gives when the scope may let a call go again that it doesn't now, and
-// why; now at the latest if it does.
-func (s *storeScope) blocked(now, horizon millis, paced bool, share float64) (millis, WaitKind) {
+// blocked gives when the scope may let a call go again that it doesn't now, the
+// one after those that others have a claim to, and why; now at the latest if it
+// does.
+func (s *storeScope) blocked(now, horizon millis, ahead int, paced bool, share float64) (millis, WaitKind) {
 	at, why := now, WaitNone
 	if s.until > horizon {
 		at, why = s.until, WaitStop
@@ -308,15 +314,23 @@ func (s *storeScope) blocked(now, horizon millis, paced bool, share float64) (mi
 	}
 	for _, w := range s.windows {
 		if w.free(now, s.level) < 1 {
-			if t := w.freed(now, s.level); t > at {
+			if t := w.freed(now, 1+ahead, s.level); t > at {
 				at, why = t, WaitCharges
 			}
 		}
-		if t := w.next(now, now*1000, share, s.level) / 1000; paced && t > horizon {
+		if !paced || w.own.n < w.burst(now, share, s.level) {
+			continue
+		}
+		next := max(now*1000, w.tat)
+		kind := WaitShare
+		if next/1000 > horizon {
+			kind = WaitPace
+		}
+		if t := (next + micros(ahead)*w.step(s.level)) / 1000; t > horizon {
 			// Asked when half of the horizon is used up, several are granted at a
 			// time, and none is late.
 			if t -= (horizon - now) / 2; t > at {
-				at, why = t, WaitPace
+				at, why = t, kind
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sort"
 )
 
 // seat is what one replica wants of a scope, and has had of it. Room goes to
@@ -59,45 +60,49 @@ func (s *storeScope) wanted(now millis, me *seat, class int) int {
 }
 
 // share gives how much of room is the replica's own: as much as brings it up to
-// the level to which room lifts all who want some of this class. me.want has to
-// be what it wants now.
+// the level to which room lifts all who want some of this class, rounded up: who
+// asks first has what is left over. me.want has to be what it wants now.
 func (s *storeScope) share(now millis, me *seat, class, room int) int {
-	want := me.want[class]
-	if room <= 0 || want == 0 {
+	if room <= 0 {
 		return 0
 	}
-	var live []*seat
+	// The least number with which the room is used up.
+	return sort.Search(min(me.want[class], room), func(n int) bool { return s.poured(now, me, class, me.served+n) >= room })
+}
+
+// poured gives how much it takes to bring all who want some of a class up to a
+// level.
+func (s *storeScope) poured(now millis, me *seat, class, level int) (n int) {
 	for _, x := range s.seats {
-		if x == me || x.until > now && x.want[class] > 0 {
-			live = append(live, x)
+		if x == me || x.until > now {
+			n += min(max(0, level-x.served), x.want[class])
 		}
 	}
-	if len(live) == 1 {
-		return min(want, room)
-	}
-	// Pour: the level rises through the places, from the least served up. At
-	// each there are those who drink, having been reached and not yet sated.
-	var marks []int
-	for _, x := range live {
-		marks = append(marks, x.served, x.served+x.want[class])
-	}
-	slices.Sort(marks)
-	level, left := marks[0], room
-	for _, mark := range marks[1:] {
-		drink := 0
-		for _, x := range live {
-			if x.served <= level && level < x.served+x.want[class] {
-				drink++
-			}
+	return n
+}
+
+// ahead counts the grants that others have a claim to before the replica's next
+// one of the class: those that bring them up to what it has had, and for normal
+// calls those of high priority, of which no more than so many come before one.
+// Of two that are even the first by name is ahead, so that they don't both come
+// for one slot.
+func (s *storeScope) ahead(now millis, me *seat, class int) int {
+	even, high := 0, 0
+	for _, x := range s.seats {
+		if x == me || x.until <= now {
+			continue
 		}
-		need := drink * (mark - level)
-		if need > left {
-			level += (left + drink - 1) / drink // rounded up: who asks first has what is left over
-			break
+		d := me.served - x.served
+		if x.replica < me.replica {
+			d++
 		}
-		level, left = mark, left-need
+		even += min(max(0, d), x.want[class])
+		high += x.want[classHigh]
 	}
-	return min(want, room, max(0, level-me.served))
+	if class == classHigh {
+		return even
+	}
+	return even + min(high, fairStore)
 }
 
 // claimed gives when the first of the other replicas' claims ends; 0 when there

@@ -123,9 +123,9 @@ func (w *storeWindow) free(now millis, level int) int {
 	return w.limit(level) - w.own.n - w.others.n - w.reserve(now)
 }
 
-// freed gives when a charge fits that doesn't now.
-func (w *storeWindow) freed(now millis, level int) millis {
-	k := 1 - w.free(now, level)
+// freed gives when n charges fit that don't now.
+func (w *storeWindow) freed(now millis, n, level int) millis {
+	k := n - w.free(now, level)
 	for i := now/w.width() + 1; i <= max(w.own.top, w.others.top); i++ {
 		if k -= w.own.at[i] + w.others.at[i]; k <= 0 {
 			return i * w.width()

@@ -156,37 +156,25 @@ local function wanted(s, me, class)
   return n
 end
 
--- share pours room into the seats, from the least served up.
+-- share gives how much of room is the replica's own: so much that what it and the
+-- others have had, when all who want some are brought up to its level, makes up
+-- the room.
 local function share(s, me, class, room)
   local want = me[class]
   if room <= 0 or want == 0 then return 0 end
-  local live, k = {}, 0
-  for _, x in ipairs(s.seats) do
-    if x == me or x[TILL] > now and x[class] > 0 then
-      k = k + 1
-      live[k] = x
+  local function poured(level)
+    local n = 0
+    for _, x in ipairs(s.seats) do
+      if (x == me or x[TILL] > now) and level > x[SERVED] then n = n + min(level - x[SERVED], x[class]) end
     end
+    return n
   end
-  if k == 1 then return min(want, room) end
-  local marks = {}
-  for i, x in ipairs(live) do
-    marks[2 * i - 1], marks[2 * i] = x[SERVED], x[SERVED] + x[class]
+  local low, high, had = 0, min(want, room), me[SERVED]
+  while low < high do
+    local n = quo(low + high, 2)
+    if poured(had + n) < room then low = n + 1 else high = n end
   end
-  sort(marks)
-  local level, left = marks[1], room
-  for i = 2, 2 * k do
-    local mark, drink = marks[i], 0
-    for _, x in ipairs(live) do
-      if x[SERVED] <= level and level < x[SERVED] + x[class] then drink = drink + 1 end
-    end
-    local need = drink * (mark - level)
-    if need > left then
-      level = level + quo(left + drink - 1, drink)
-      break
-    end
-    left, level = left - need, mark
-  end
-  return min(want, room, max(0, level - me[SERVED]))
+  return low
 end
 
 local slack = (margin + 20) * 1000
@@ -350,9 +338,9 @@ local n = serveClass(HIGH, 1000, min(owed, others), false)
 if normal then ledger[4] = min(ledger[4] + n, 1000) end
 serveClass(NORMAL, 1000, wanted(app, me, HIGH), true)
 
--- freed gives when a charge fits in a full window.
-local function freed(w)
-  local k = 1 - (w.left - w.own.n)
+-- freed gives when n charges fit in a window that they don't fit in now.
+local function freed(w, n)
+  local k = n - (w.left - w.own.n)
   settle(w.own)
   settle(w.others)
   local own, others, h = w.own, w.others, w.own.h
@@ -375,20 +363,33 @@ end
 -- The kinds of wait: charges 1, pace 2, stop 3, alone 4, share 5.
 local half = floor((horizon - now) / 2)
 
-local function blocked(s, paced)
-  local at, why = now, 0
+-- ahead counts the grants that others have a claim to before this replica's
+-- next one of the class.
+local function ahead(s, me, class)
+  local even, high = 0, 0
+  for _, x in ipairs(s.seats) do
+    if x ~= me and x[TILL] > now then
+      local d = me[SERVED] - x[SERVED]
+      if x[1] < replica then d = d + 1 end
+      even, high = even + min(max(0, d), x[class]), high + x[HIGH]
+    end
+  end
+  return class == HIGH and even or even + min(high, FAIR)
+end
+
+local function blocked(s, me, class)
+  local at, why, first, paced = now, 0, ahead(s, me, class), class == NORMAL
   if s.till > horizon then at, why = s.till, 3 end
   if s.solo == 1 and s.soloBy > at then at, why = s.soloBy, 4 end
   for _, w in ipairs(s.windows) do
     if w.left - w.own.n < 1 then
-      local t = freed(w)
+      local t = freed(w, 1 + first)
       if t > at then at, why = t, 1 end
     end
-    if paced then
-      local t = now * 1000
-      if w.tat > t and w.own.n >= w.burst then t = w.tat end
-      t = quo(t, 1000)
-      if t > horizon and t - half > at then at, why = t - half, 2 end
+    if paced and w.own.n >= w.burst then
+      local from = max(now * 1000, w.tat)
+      local t = quo(from + first * w.step, 1000)
+      if t > horizon and t - half > at then at, why = t - half, quo(from, 1000) > horizon and 2 or 5 end
     end
   end
   return at, why
@@ -416,12 +417,12 @@ for i = 1, ndemands do
   local x = seats[i]
   local wait, why = 0, 0
   if x[NORMAL] + x[HIGH] > 0 then
-    local paced = x[HIGH] == 0
+    local class = x[HIGH] == 0 and NORMAL or HIGH
     local at
-    at, why = blocked(app, paced)
-    local t, kind = blocked(asked[i], paced)
+    at, why = blocked(app, me, class)
+    local t, kind = blocked(asked[i], x, class)
     if t > at then at, why = t, kind end
-    if at <= now then at, why = turns(asked[i], paced), 5 end
+    if at <= now then at, why = turns(asked[i], class == NORMAL), 5 end
     wait = min(max(at - now, 1), 1000)
   end
   waits[2 * i - 1], waits[2 * i] = wait, why

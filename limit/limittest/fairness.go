@@ -17,6 +17,21 @@ var fairness = []promise{
 			}
 		}
 	}},
+	{"replicas that wait are told their own turns, and don't all ask for each slot", func(u *user) {
+		u.know("100:2", "m", wide)
+		rivals := map[string]rival{}
+		for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
+			rivals[name] = rival{want: 100, paced: true}
+		}
+		sum := 0
+		got := u.compete(4*time.Second, rivals)
+		for _, n := range got {
+			sum += n
+		}
+		if sum < 195 || u.asked > 240 {
+			u.Errorf("of 200 slots %d were used, with %d questions: %v", sum, u.asked, got)
+		}
+	}},
 	{"who wants less than its share gets all of it, the others the rest", func(u *user) {
 		u.know("30:1", "m", wide)
 		rivals := map[string]rival{"small": {idle: 200 * time.Millisecond, want: 1}, "big": {want: 90}, "huge": {want: 900}}
@@ -139,8 +154,8 @@ type rival struct {
 }
 
 // compete has replicas ask when they are told to until time is up, and gives
-// what each was granted, the first two seconds left out. A call is counted at
-// once.
+// what each was granted, the first two seconds left out, also of u.asked. A call
+// is counted at once.
 func (u *user) compete(d time.Duration, rivals map[string]rival) map[string]int {
 	u.Helper()
 	const step = 5 * time.Millisecond
@@ -148,6 +163,7 @@ func (u *user) compete(d time.Duration, rivals map[string]rival) map[string]int 
 	const warm = 2 * time.Second
 	for at := time.Duration(0); at < warm+d; at += step {
 		if at == warm {
+			u.asked = 0
 			clear(got)
 		}
 		for _, name := range sorted(rivals) {
@@ -165,6 +181,7 @@ func (u *user) compete(d time.Duration, rivals map[string]rival) map[string]int 
 				ask.Burst = 0
 			}
 			r := u.admit(ask)
+			u.asked++
 			got[name] += len(r.Grants)
 			u.sent(0, r.Grants...)
 			if next[name] = at + x.far + r.Waits[0].In; r.Waits[0].In == 0 {

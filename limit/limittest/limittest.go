@@ -56,6 +56,7 @@ type promise struct {
 type user struct {
 	*testing.T
 	Harness
+	asked int // questions of the last compete
 }
 
 const (
