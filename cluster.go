@@ -69,14 +69,15 @@ type cluster struct {
 	paused time.Duration // how long it stays so at least
 	back   time.Time     // when it was last there again
 	peers  int
-	told   map[string]bool // by kid, whether the store was told that the key is suspect
+	met    bool           // the store has answered a beat
+	told   map[trait]bool // what the store says of the keys, as far as this replica goes along with it
 }
 
 func newCluster(l *Limiter, cfg *Config) *cluster {
 	ctx, stop := context.WithCancel(context.Background())
 	c := &cluster{
 		l: l, store: cfg.Store, replica: cfg.Replica, loss: cfg.StoreLoss, ctx: ctx, stop: stop,
-		kick: make(chan struct{}, 1), armed: limit.Never, peers: 1, told: map[string]bool{},
+		kick: make(chan struct{}, 1), armed: limit.Never, peers: 1, told: map[trait]bool{},
 	}
 	if c.replica == "" {
 		c.replica = randomName()

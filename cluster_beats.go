@@ -3,8 +3,6 @@ package riftrelay
 import (
 	"context"
 	"time"
-
-	"riftrelay/limit"
 )
 
 // beats says every second that this replica lives, and more often whether the
@@ -49,10 +47,7 @@ func (c *cluster) beat() (next time.Duration) {
 	}
 	c.peers = peers.Live
 	l.machine.SetReplicas(now, peers.Live)
-	for _, k := range news {
-		c.told[k.Key] = k.Suspect
-	}
-	c.adoptKeys(now, peers.Keys)
+	c.heardOfKeys(now, news, peers.Keys)
 	next = beatEvery
 	switch {
 	case c.away == nil:
@@ -71,34 +66,3 @@ func (c *cluster) beat() (next time.Duration) {
 	return next
 }
 
-// newsOfKeys gives the keys whose health is another than the store was told.
-// l.mu is held.
-func (c *cluster) newsOfKeys(now limit.Instant) (news []limit.KeyHealth) {
-	for _, h := range c.l.inUse() {
-		health := c.l.machine.KeyHealth(h.id)
-		if health.Suspect == c.told[h.kid] {
-			continue
-		}
-		k := limit.KeyHealth{Key: h.kid, Suspect: health.Suspect}
-		if n := len(health.Reasons); n > 0 {
-			k.For = now.Sub(health.Reasons[n-1].At)
-		}
-		news = append(news, k)
-	}
-	return news
-}
-
-// adoptKeys takes over what other replicas have found of the keys. l.mu is held.
-func (c *cluster) adoptKeys(now limit.Instant, keys []limit.KeyHealth) {
-	for _, k := range keys {
-		if k.Suspect == c.told[k.Key] {
-			continue
-		}
-		for _, h := range c.l.inUse() {
-			if h.kid == k.Key && c.l.machine.KeyHealth(h.id).Suspect == c.told[k.Key] {
-				c.l.machine.Suspected(now, h.id, k.Suspect)
-				c.told[k.Key] = k.Suspect
-			}
-		}
-	}
-}

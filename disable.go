@@ -43,6 +43,9 @@ func (l *Limiter) operate(name string, do func(now limit.Instant, id int)) error
 		if h.Name == name {
 			now := l.now()
 			do(now, h.id)
+			if l.cluster != nil {
+				l.cluster.nudge()
+			}
 			l.poll(now)
 			return nil
 		}

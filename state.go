@@ -231,7 +231,7 @@ func (l *Limiter) LoadState(r io.Reader) (Restored, error) {
 		}
 	}
 	for _, s := range v.Disabled { // whatever its age: somebody wanted it so
-		if id, found := places[s.Key]; found {
+		if id, found := places[s.Key]; found && !l.cluster.overrules(s.Key) {
 			l.machine.Disable(now, id, ago(s.Age))
 		}
 	}

@@ -190,12 +190,23 @@ type Account struct {
 	Saved  Saved
 }
 
-// KeyHealth is how a key is.
+// KeyHealth is how a key is, in one respect. A store keeps each respect by
+// itself.
 type KeyHealth struct {
-	Key     string        // as Budget.Key
-	Suspect bool          // Riot doesn't know it
-	For     time.Duration // how long that has been so
+	Key string // as Budget.Key
+	Of  KeyTrait
+	Is  bool
+	For time.Duration // how long that has been so
 }
+
+// KeyTrait is what may be the matter with a key.
+type KeyTrait uint8
+
+// The traits.
+const (
+	KeySuspect  KeyTrait = iota // Riot doesn't know it
+	KeyDisabled                 // an operator wants no calls on it
+)
 
 // Peers is what Beat tells.
 type Peers struct {

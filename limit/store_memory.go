@@ -17,13 +17,18 @@ type MemoryStore struct {
 	closed  bool
 	budgets map[Budget]*ledger
 	peers   map[string]millis // when last heard of
-	keys    map[string]keyHealth
+	keys    map[keyTrait]keyHealth
 	hints   []chan Budget
 }
 
+type keyTrait struct {
+	key string
+	of  KeyTrait
+}
+
 type keyHealth struct {
-	suspect bool
-	since   millis
+	is    bool
+	since millis
 }
 
 // ErrStoreClosed is the error of a Store that was closed.
@@ -33,7 +38,7 @@ var ErrStoreClosed = errors.New("limit: the store is closed")
 // called with a lock held.
 func NewMemoryStore(clock func() Instant) *MemoryStore {
 	return &MemoryStore{
-		clock: clock, budgets: map[Budget]*ledger{}, peers: map[string]millis{}, keys: map[string]keyHealth{},
+		clock: clock, budgets: map[Budget]*ledger{}, peers: map[string]millis{}, keys: map[keyTrait]keyHealth{},
 	}
 }
 
@@ -105,16 +110,17 @@ func (m *MemoryStore) Beat(ctx context.Context, replica string, keys []KeyHealth
 		}
 	}
 	for _, k := range keys {
-		if had, ok := m.keys[k.Key]; !ok || had.suspect != k.Suspect {
-			m.keys[k.Key] = keyHealth{k.Suspect, now - k.For.Milliseconds()}
+		trait := keyTrait{k.Key, k.Of}
+		if had, ok := m.keys[trait]; !ok || had.is != k.Is {
+			m.keys[trait] = keyHealth{k.Is, now - k.For.Milliseconds()}
 			m.hint(AnyBudget)
 		}
 	}
 	p := Peers{Live: len(m.peers)}
-	for name, k := range m.keys {
-		p.Keys = append(p.Keys, KeyHealth{Key: name, Suspect: k.suspect, For: fromMillis(now - k.since)})
+	for trait, k := range m.keys {
+		p.Keys = append(p.Keys, KeyHealth{Key: trait.key, Of: trait.of, Is: k.is, For: fromMillis(now - k.since)})
 	}
-	slices.SortFunc(p.Keys, func(a, b KeyHealth) int { return cmp.Compare(a.Key, b.Key) })
+	slices.SortFunc(p.Keys, func(a, b KeyHealth) int { return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Of, b.Of)) })
 	return p, nil
 }
 

@@ -50,7 +50,7 @@ func TestDocumentedUserSuffices(t *testing.T) {
 	}
 	for range 2 { // a replica that is gone is removed
 		server.do("HSET", "riftrelay:{rr}", "rgone", "1")
-		if _, err := s.Beat(t.Context(), "a", []limit.KeyHealth{{Key: "k", Suspect: true}}); err != nil {
+		if _, err := s.Beat(t.Context(), "a", []limit.KeyHealth{{Key: "k", Is: true}}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -99,7 +99,7 @@ func TestNothingSecretIsStored(t *testing.T) {
 	c := server.admin()
 	ctx := t.Context()
 	names := regexp.MustCompile(`^riftrelay:\{(rr|([0-9a-f]{16})?\|host[01])\}(:probe)?$`)
-	fields := regexp.MustCompile(`^([laA]|[mM]/lol/m[0-2]/v4/\{id\}|rreplica-[0-3]|kkey[0-2]|probe)$`)
+	fields := regexp.MustCompile(`^([laA]|[mM]/lol/m[0-2]/v4/\{id\}|rreplica-[0-3]|kkey[0-2](/disabled)?|probe)$`)
 	texts := regexp.MustCompile(`[A-Za-z_./:{}-]{5,}`)
 	keys, seen := c.Keys(ctx, "*").Val(), 0
 	for _, key := range keys {

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"math"
+	"strings"
 	"time"
 
 	"riftrelay/limit"
@@ -122,7 +123,11 @@ func decodePeers(list []any) (limit.Peers, error) {
 			return limit.Peers{}, errBroken
 		}
 		a.list = a.list[1:]
-		p.Keys = append(p.Keys, limit.KeyHealth{Key: name, Suspect: a.int() == 1, For: a.millis()})
+		k := limit.KeyHealth{Key: name, Is: a.int() == 1, For: a.millis()}
+		if key, disabled := strings.CutSuffix(name, traits[limit.KeyDisabled]); disabled {
+			k.Key, k.Of = key, limit.KeyDisabled
+		}
+		p.Keys = append(p.Keys, k)
 		if a.broken {
 			return limit.Peers{}, errBroken
 		}

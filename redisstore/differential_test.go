@@ -372,7 +372,7 @@ func (e *events) accounts() []limit.Account {
 func (e *events) health() []limit.KeyHealth {
 	var list []limit.KeyHealth
 	for i := range e.r.IntN(3) {
-		list = append(list, limit.KeyHealth{Key: fmt.Sprint("key", i), Suspect: e.chance(30), For: e.ago(time.Minute)})
+		list = append(list, limit.KeyHealth{Key: fmt.Sprint("key", i), Of: limit.KeyTrait(e.r.IntN(2)), Is: e.chance(30), For: e.ago(time.Minute)})
 	}
 	return list
 }

@@ -189,6 +189,9 @@ func encodeMerge(scopes []limit.Account) string {
 	return string(l)
 }
 
+// traits follow the key in the names of what is told of it.
+var traits = [...]string{limit.KeySuspect: "", limit.KeyDisabled: "/disabled"}
+
 func encodeBeat(replica string, keys []limit.KeyHealth) string {
 	var l list
 	l.open()
@@ -196,8 +199,8 @@ func encodeBeat(replica string, keys []limit.KeyHealth) string {
 	l.name(replica)
 	l.open()
 	for _, k := range keys {
-		l.name(k.Key)
-		l.bool(k.Suspect)
+		l.name(k.Key + traits[k.Of])
+		l.bool(k.Is)
 		l.int(k.For.Milliseconds())
 	}
 	l.close()

@@ -234,7 +234,7 @@ func checkBounds(ask *limit.Ask) error {
 }
 
 func sortKeys(keys []limit.KeyHealth) {
-	slices.SortFunc(keys, func(a, b limit.KeyHealth) int { return cmp.Compare(a.Key, b.Key) })
+	slices.SortFunc(keys, func(a, b limit.KeyHealth) int { return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Of, b.Of)) })
 }
 
 // errBroken is for an answer that no script of ours gives.

@@ -59,18 +59,30 @@ var replicas = []promise{
 		}
 	}},
 	{"the health of keys is told to all, the last word counts", func(u *user) {
-		u.beat("a", limit.KeyHealth{Key: "k1", Suspect: true, For: 2 * time.Second}, limit.KeyHealth{Key: "k2"})
+		u.beat("a", limit.KeyHealth{Key: "k1", Is: true, For: 2 * time.Second}, limit.KeyHealth{Key: "k2"})
 		u.Wait(100 * time.Millisecond)
 		keys := u.beat("b").Keys
 		slices.SortFunc(keys, func(x, y limit.KeyHealth) int { return len(x.Key) - len(y.Key) + int(x.Key[1]) - int(y.Key[1]) })
-		if len(keys) != 2 || !keys[0].Suspect || keys[1].Suspect || keys[0].For < 2090*time.Millisecond {
+		if len(keys) != 2 || !keys[0].Is || keys[1].Is || keys[0].For < 2090*time.Millisecond {
 			u.Errorf("%+v", keys)
 		}
 		u.beat("b", limit.KeyHealth{Key: "k1"})
 		for _, k := range u.beat("a").Keys {
-			if k.Suspect {
+			if k.Is {
 				u.Errorf("%+v is not healed", k)
 			}
+		}
+	}},
+	{"that a key is disabled is told apart from its health", func(u *user) {
+		u.beat("a", limit.KeyHealth{Key: "k", Is: true}, limit.KeyHealth{Key: "k", Of: limit.KeyDisabled, Is: true})
+		u.beat("b", limit.KeyHealth{Key: "k"})
+		for _, k := range u.beat("a").Keys {
+			if k.Key != "k" || k.Is != (k.Of == limit.KeyDisabled) {
+				u.Errorf("%+v", k)
+			}
+		}
+		if keys := u.beat("a").Keys; len(keys) != 2 {
+			u.Errorf("%+v", keys)
 		}
 	}},
 	{"J and the least round trip of those that asked are told", func(u *user) {
@@ -115,7 +127,7 @@ var replicas = []promise{
 		u.sent(0, u.mustGrant("a", "m", 1, 1)...)
 		u.teach(passed("m", wide))
 		u.mustHint(hints, budget)
-		u.beat("a", limit.KeyHealth{Key: "k", Suspect: true})
+		u.beat("a", limit.KeyHealth{Key: "k", Is: true})
 		u.mustHint(hints, limit.AnyBudget)
 	}},
 	{"each call of Hints gives a channel of its own", func(u *user) {
@@ -123,7 +135,7 @@ var replicas = []promise{
 		u.Wait(u.Slack)
 		u.drain(one)
 		u.drain(two)
-		u.beat("a", limit.KeyHealth{Key: "k", Suspect: true})
+		u.beat("a", limit.KeyHealth{Key: "k", Is: true})
 		u.mustHint(one, limit.AnyBudget)
 		u.mustHint(two, limit.AnyBudget)
 	}},
