@@ -8,7 +8,7 @@ func declareClients(s *Settings, d *draft) []setting {
 		{
 			name: "CLIENT_TOKENS", group: groupClients, secret: true, help: "tokens that clients need: name=token,…",
 			more: "Once there is a token, calls without one are refused: 401. It is taken as `X-Relay-Token`, `X-Riot-Token`, `?api_key=` or, except on RSO methods, " +
-				"`Authorization: Bearer`, and never sent on. A name is what logs and metrics call the client; it may have several tokens, while one is being replaced. " +
+				"`Authorization: Bearer` or `Basic`, and never sent on. A name is what logs and metrics call the client; it may have several tokens, while one is being replaced. " +
 				"Empty: whoever reaches the port may call. See [security](security.md).",
 			value: d.clientTokens(),
 		},

@@ -131,7 +131,7 @@ func (h *Handler) admit(r *http.Request, to target, err error) (who *Client, tok
 	who, token = h.recognise(known, r, to, err)
 	if who == nil {
 		return nil, "", refusal(reasonUnauthorized,
-			"no token of a client, or a wrong one; allowed: a token of CLIENT_TOKENS as X-Relay-Token, X-Riot-Token, ?api_key= or, except on RSO methods, Authorization: Bearer")
+			"no token of a client, or a wrong one; allowed: a token of CLIENT_TOKENS as X-Relay-Token, X-Riot-Token, ?api_key= or, except on RSO methods, Authorization: Bearer or Basic")
 	}
 	return who, token, h.mayCall(who, r.Method, to, err)
 }
@@ -148,10 +148,10 @@ func (h *Handler) recognise(known *clients, r *http.Request, to target, err erro
 	if try(first(r.Header["X-Relay-Token"])) {
 		return who, token
 	}
-	if len(r.Header["Authorization"]) > 0 && (err != nil || !h.playersOwn(r.Method, to)) && try(bearer(r.Header["Authorization"])) {
+	if len(r.Header["Authorization"]) > 0 && (err != nil || !h.playersOwn(r.Method, to)) && try(password(r.Header["Authorization"])) {
 		return who, token
 	}
-	_ = try(first(r.Header["X-Riot-Token"])) || try(keyInQuery(r.RequestURI)) || try(proxyPassword(r.Header["Proxy-Authorization"]))
+	_ = try(first(r.Header["X-Riot-Token"])) || try(keyInQuery(r.RequestURI)) || try(password(r.Header["Proxy-Authorization"]))
 	return who, token
 }
 
@@ -175,7 +175,7 @@ func (h *Handler) mayCall(who *Client, verb string, to target, err error) error 
 // carry the token.
 func (h *Handler) admitTunnel(r *http.Request) error {
 	known := h.clients.Load()
-	if known == nil || known.of(proxyPassword(r.Header["Proxy-Authorization"])) != nil {
+	if known == nil || known.of(password(r.Header["Proxy-Authorization"])) != nil {
 		return nil
 	}
 	return refusal(reasonProxyAuthorization, "no token of a client, or a wrong one; allowed: a token of CLIENT_TOKENS as the proxy's password, as in http://x:token@relay")
@@ -224,9 +224,10 @@ func bearer(values []string) string {
 	return strings.TrimSpace(token)
 }
 
-// proxyPassword is what stands in http://name:password@relay, which is how most
-// programs can be told; the name is of no importance. Bearer does as well.
-func proxyPassword(values []string) string {
+// password is what stands in http://name:password@relay, as a proxy's URL or as
+// the base of all others, which is what most programs can be told; the name is
+// of no importance. Bearer does as well.
+func password(values []string) string {
 	scheme, text, _ := strings.Cut(first(values), " ")
 	if !strings.EqualFold(scheme, "Basic") {
 		return bearer(values)

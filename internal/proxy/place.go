@@ -64,7 +64,8 @@ func (h *Handler) target(r *http.Request) (target, error) {
 	}
 	if h.roots[to.host] {
 		to.path = path
-		return to, h.kernel(r.Method, &to)
+		err = h.kernel(r.Method, &to)
+		return to, err
 	}
 	if plainLabel(to.host) { // Riven says EUW1, which is the same name to DNS
 		to.host = strings.ToLower(to.host)
