@@ -231,12 +231,17 @@ func (a Address) client(timeout time.Duration, trusted *x509.CertPool) redis.Uni
 		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true,
 		DialTimeout: timeout, ReadTimeout: timeout, WriteTimeout: timeout, PoolTimeout: timeout,
 
+		// A connection takes several ways there and back until it can be used,
+		// for which calls don't wait.
+		MinIdleConns: 3,
+
 		// No commands beyond those that docs/operations.md lists.
 		Protocol: 2, DisableIdentity: true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
 	if a.tls {
 		o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: trusted}
+		o.DialTimeout *= 3 // with TLS's handshake, of up to two ways there and back
 	}
 	switch a.kind {
 	case cluster:

@@ -83,7 +83,11 @@ func TestClientsWaitBriefly(t *testing.T) {
 			got = fmt.Sprint(o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout, max(0, o.MaxRetries), o.DialerRetries, o.ContextTimeoutEnabled)
 			tls = fmt.Sprint(o.TLSConfig != nil)
 		}
-		if want := fmt.Sprint(d, d, d, d, 0, 1, true); got != want {
+		dial := d
+		if strings.HasPrefix(url, "rediss") {
+			dial = 3 * d
+		}
+		if want := fmt.Sprint(dial, d, d, d, 0, 1, true); got != want {
 			t.Errorf("%s: %s, want %s", url, got, want)
 		}
 		if want := fmt.Sprint(strings.HasPrefix(url, "rediss")); tls != want {

@@ -22,6 +22,11 @@ const (
 	probeMost  = time.Second
 )
 
+// probePatience is how many times Options.Timeout a probe may take: TCP's
+// handshake, that of TLS, the password, the database and the script are ways
+// there and back of their own, for which a call would have no time.
+const probePatience = 6
+
 func (b *breaker) check() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -82,7 +87,7 @@ func (b *breaker) tell(state State, err error) {
 
 // probe shows whether the server does what calls need.
 func (s *Store) probe(ctx context.Context, key string) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*s.o.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, probePatience*s.o.Timeout)
 	defer cancel()
 	_, err := s.run(ctx, s.scripts.probe, key+":probe")
 	return err

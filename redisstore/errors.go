@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -26,6 +27,7 @@ const (
 	ReasonLoading  Reason = "loading"  // it is starting, or its primary is down
 	ReasonMemory   Reason = "memory"   // maxmemory
 	ReasonBusy     Reason = "busy"     // another script runs for too long
+	ReasonTLS      Reason = "tls"      // its certificate isn't trusted, or it speaks no TLS
 	ReasonDenied   Reason = "denied"   // the user may not, or the password is wrong
 	ReasonData     Reason = "data"     // a key has something else in it, or another version's
 	ReasonCluster  Reason = "cluster"  // part of the cluster is down, or it is one and isn't addressed so
@@ -104,7 +106,15 @@ func away(err error, secrets []string) *AwayError {
 	e = &AwayError{Reason: ReasonOther, text: text}
 	var reply redis.Error
 	var network net.Error
+	var untrusted *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
 	switch {
+	case errors.As(err, &untrusted):
+		e.Reason = ReasonTLS
+		e.text = "the server's certificate isn't trusted; the URL's ca_file names the authorities that are: " + text
+	case errors.As(err, &record):
+		e.Reason = ReasonTLS
+		e.text = "the server speaks no TLS on this port; redis:// in place of rediss:// is without: " + text
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, redis.ErrPoolTimeout):
 		e.Reason = ReasonTimeout
 	case errors.As(err, &network) && network.Timeout():

@@ -64,7 +64,7 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks, store 
 		return nil, err
 	}
 	if store == nil {
-		if store, err = newStore(s, meters); err != nil {
+		if store, err = newStore(s, log, meters); err != nil {
 			tracing.close()
 			return nil, err
 		}

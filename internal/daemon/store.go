@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"time"
 
@@ -14,12 +15,13 @@ import (
 
 // newStore connects to the store that all replicas share; nil without one. A
 // server that is away now is no error: the relay goes on within its share.
-func newStore(s *config.Settings, meters *metrics.Metrics) (limit.Store, error) {
+func newStore(s *config.Settings, log *slog.Logger, meters *metrics.Metrics) (limit.Store, error) {
 	if s.StoreURL == "" {
 		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
+	redisstore.LogTo(log)
 	store, err := redisstore.New(ctx, redisstore.Options{URL: s.StoreURL, OnCall: meters.Store()})
 	if err != nil {
 		return nil, fmt.Errorf("STORE_URL: %w", err)

@@ -217,11 +217,16 @@ func (p *relay) wait() error {
 	return p.cmd.Wait()
 }
 
-// check fails if it told a key, or broke.
+// check fails if it told a key, or broke, or wrote what isn't its log.
 func (p *relay) check(t *testing.T) {
 	t.Helper()
 	if log := p.said(); strings.Contains(log, "CANARY") || strings.Contains(log, "BUG") || strings.Contains(log, "panic") {
 		t.Errorf("a relay's log:\n%s", log)
+	}
+	for line := range strings.Lines(p.said()) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("a relay wrote beside its log: %s", line)
+		}
 	}
 }
 
