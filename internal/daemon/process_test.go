@@ -83,13 +83,15 @@ func startProcess(t *testing.T, dir string, env ...string) *process {
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var line struct{ Msg, Relay, Admin string }
+	var line struct{ Level, Msg, Relay, Admin string }
 	lines := bufio.NewScanner(stderr)
-	if !lines.Scan() || json.Unmarshal(lines.Bytes(), &line) != nil || line.Relay == "" {
-		t.Fatalf("the first line is %q", lines.Text())
+	for line.Relay == "" {
+		if line.Level = ""; !lines.Scan() || json.Unmarshal(lines.Bytes(), &line) != nil || line.Relay == "" && line.Level != "DEBUG" {
+			t.Fatalf("the first line is %q", lines.Text())
+		}
+		fmt.Fprintln(&p.log, lines.Text())
 	}
 	p.front, p.admin = "http://"+line.Relay, "http://"+line.Admin
-	fmt.Fprintln(&p.log, lines.Text())
 	go func() {
 		defer close(p.read)
 		for lines.Scan() {
