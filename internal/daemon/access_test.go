@@ -246,3 +246,57 @@ func TestRebindingOfALoopbackRelay(t *testing.T) {
 		}
 	}
 }
+
+// Over HTTP/2 the same is refused, and CONNECT too: :authority is the Host, and
+// a stream is no connection to be taken over.
+func TestAccessOverHTTP2(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "relay.pem")
+	roots := x509.NewCertPool()
+	roots.AddCert(certFile(t, file, 1))
+	g := startRigIn(t, riotsim.Config{Keys: map[string]string{canary: riotsim.Production}, Requests: -1}, map[string]string{
+		"TLS_CERT_FILE": file, "TLS_KEY_FILE": file, "TRUST_DIR": filepath.Join(dir, "trust"), "CLIENT_TOKENS": "web=" + webToken,
+	}, nil, realFiles)
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
+	defer transport.CloseIdleConnections()
+	const path = "/lol/status/v4/platform-data"
+	for name, c := range map[string]struct {
+		verb, host, target string
+		headers            []string
+		status             int
+	}{
+		"a token":               {"GET", "", status, []string{"X-Riot-Token", webToken}, 200},
+		"a name of Riot's":      {"GET", euw1, path, []string{"X-Relay-Token", webToken}, 200},
+		"no token":              {"GET", euw1, path, nil, 401},
+		"another name":          {"GET", "evil.example", status, []string{"X-Relay-Token", webToken}, 403},
+		"one that looks odd":    {"GET", "x." + euw1, path, []string{"X-Relay-Token", webToken}, 403},
+		"a page elsewhere":      {"POST", "", "/americas/lol/tournament-stub/v5/codes?tournamentId=1", []string{"X-Relay-Token", webToken, "Origin", "https://evil.example"}, 403},
+		"CONNECT to the API":    {"CONNECT", euw1 + ":443", "", []string{"X-Relay-Token", webToken}, 403},
+		"CONNECT to this relay": {"CONNECT", strings.TrimPrefix(g.front, "http://"), "", []string{"X-Relay-Token", webToken}, 403},
+	} {
+		before := len(g.edge.Requests())
+		req, err := http.NewRequest(c.verb, strings.Replace(g.front, "http:", "https:", 1)+c.target, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.host != "" {
+			req.Host = c.host
+		}
+		for i := 0; i < len(c.headers); i += 2 {
+			req.Header.Set(c.headers[i], c.headers[i+1])
+		}
+		resp, err := transport.RoundTrip(req)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		body, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if resp.ProtoMajor != 2 || resp.StatusCode != c.status {
+			t.Errorf("%s: %s %d %s, want %d", name, resp.Proto, resp.StatusCode, body, c.status)
+		}
+		if n := len(g.edge.Requests()) - before; (n == 1) != (c.status == 200) {
+			t.Errorf("%s: %d calls reached Riot", name, n)
+		}
+	}
+}
