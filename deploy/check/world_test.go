@@ -205,7 +205,8 @@ func busyRelay(t *testing.T) *relay {
 	}))
 	t.Cleanup(riot.Close)
 	r := startRelay(t, "RIOT_TOKEN=main=RGAPI-check", "CLIENT_TOKENS=check="+clientToken, "UPSTREAM_URL="+riot.URL, "STORE_URL=redis://"+store.Addr()+"/0", "PACING=burst",
-		"STATE_FILE="+filepath.Join(t.TempDir(), "state.json"), "RATE_BUDGET_crawler=0.5", "VIOLATION_LIMIT=0", "RETRY=503")
+		"STATE_FILE="+filepath.Join(t.TempDir(), "state.json"), "RATE_BUDGET_crawler=0.5", "VIOLATION_LIMIT=0", "RETRY=503",
+		"TRUST_DIR="+filepath.Join(t.TempDir(), "trust"))
 	for _, host := range []string{"euw1", "kr", "br1", "na1"} {
 		if got := r.get("/"+host+status, "X-Rate-Budget", "crawler"); got != 200 {
 			t.Errorf("a call to %s: %d", host, got)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"riftrelay/internal/config"
+	"riftrelay/internal/metrics"
 	"riftrelay/internal/proxy"
 	"riftrelay/internal/trust"
 )
@@ -218,4 +219,13 @@ func connecting(s *config.Settings, own *certificate) (*proxy.Connect, *door, er
 		// of them stay for calls.
 		Tunnels: proxy.NewTunnels(s.TunnelHosts, max(2, places(openFiles())/4)),
 	}, d, nil
+}
+
+// tunnelTraffic is for the metrics.
+func (r *relay) tunnelTraffic() []metrics.Tunnel {
+	var list []metrics.Tunnel
+	for _, t := range r.tunnels.Traffic() {
+		list = append(list, metrics.Tunnel(t))
+	}
+	return list
 }

@@ -145,6 +145,7 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks, store 
 		r.front.door = door
 		if connect != nil {
 			r.tunnels = connect.Tunnels
+			meters.WatchTunnels(r.tunnelTraffic)
 		}
 	}
 	if s.Admin != "" {

@@ -4,6 +4,7 @@
 // Three sources: hooks.go and changes.go count admissions, answers and changes
 // (riftrelay.Hooks), calls.go counts what clients got (the proxy's observer),
 // collector.go reads the limits out of one riftrelay.Snapshot for each scrape.
+// tunnels.go and store.go have what only some relays have.
 //
 // Clients choose paths and hosts, so none of their words becomes a label: hosts
 // are those of the method table, methods are its templates, keys are named by

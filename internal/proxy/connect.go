@@ -53,7 +53,7 @@ func (h *Handler) serveConnect(w http.ResponseWriter, r *http.Request, c *call) 
 		h.connect.Terminate(here, name)
 		return
 	}
-	h.connect.Tunnels.join(here, there)
+	h.connect.Tunnels.join(name, here, there)
 }
 
 // destination reads what CONNECT asks for, and whether the relay speaks for it.

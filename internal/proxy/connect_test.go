@@ -88,6 +88,12 @@ func TestConnect(t *testing.T) {
 	if got := arrived.Load(); got == nil || *got != "opaque\x00bytes" {
 		t.Errorf("through the tunnel came %v", got)
 	}
+	want := TunnelTraffic{"ddragon.leagueoflegends.com", 0, 1, int64(len("opaque\x00bytes")), int64(len("static"))}
+	for end := time.Now().Add(5 * time.Second); tunnels.Traffic()[0].Open > 0 && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	}
+	if got := tunnels.Traffic(); len(got) != 1 || got[0] != want {
+		t.Errorf("counted %+v, want %+v", got, want)
+	}
 	if obs.started != 0 {
 		t.Errorf("the observer saw %d calls", obs.started)
 	}
@@ -168,7 +174,7 @@ func TestTunnelsThatFail(t *testing.T) {
 func TestTunnelsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var far []net.Conn
-		tunnels := dialling(2, func() (net.Conn, error) { a, b := net.Pipe(); far = append(far, b); return a, nil })
+		tunnels := dialling(2, func() (net.Conn, error) { a, b := net.Pipe(); far = append(far, b); return a, nil }, "x", "y")
 		var near []net.Conn
 		for range 2 {
 			there, err := tunnels.reach(t.Context(), "x")
@@ -177,7 +183,10 @@ func TestTunnelsAreBounded(t *testing.T) {
 			}
 			here, client := net.Pipe()
 			near = append(near, client)
-			tunnels.join(here, there)
+			tunnels.join("x", here, there)
+		}
+		if got := tunnels.Traffic(); len(got) != 2 || got[0].Open != 2 || got[0].Opened != 2 || got[1] != (TunnelTraffic{Host: "y"}) {
+			t.Errorf("%+v", got)
 		}
 		if _, err := tunnels.reach(t.Context(), "x"); replyFor(err, false, "").status != http.StatusTooManyRequests || replyFor(err, false, "").retryAfter < 1 {
 			t.Errorf("a third one: %v", err)
@@ -188,6 +197,9 @@ func TestTunnelsAreBounded(t *testing.T) {
 			t.Error(err)
 		} else {
 			tunnels.release(there)
+		}
+		if got := tunnels.Traffic()[0]; got.Open != 1 || got.Opened != 2 {
+			t.Errorf("after an end: %+v", got)
 		}
 		tunnels.Close()
 		if _, err := near[1].Read(make([]byte, 1)); err == nil {
@@ -204,13 +216,13 @@ func TestTunnelIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		far, there := net.Pipe()
 		here, client := net.Pipe()
-		tunnels := dialling(1, func() (net.Conn, error) { return there, nil })
+		tunnels := dialling(1, func() (net.Conn, error) { return there, nil }, "x")
 		defer tunnels.Close()
 		c, err := tunnels.reach(t.Context(), "x")
 		if err != nil {
 			t.Fatal(err)
 		}
-		tunnels.join(here, c)
+		tunnels.join("x", here, c)
 		in := bufio.NewReader(client)
 		for range 10 { // a download: the client is silent
 			time.Sleep(tunnelIdle - time.Second)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -21,7 +22,7 @@ const (
 // Tunnels pass bytes to a few hosts and back, without looking at them: static
 // data, for clients that send all that they want through one proxy.
 type Tunnels struct {
-	hosts map[string]bool
+	hosts map[string]*traffic
 	most  int
 	dial  func(ctx context.Context, network, address string) (net.Conn, error)
 
@@ -37,14 +38,14 @@ type Tunnels struct {
 // leads to an address that isn't public.
 func NewTunnels(hosts []string, most int) *Tunnels {
 	d := &net.Dialer{Timeout: tunnelDial, Control: onlyPublic}
-	t := &Tunnels{hosts: make(map[string]bool), most: most, dial: d.DialContext, open: make(map[net.Conn]func())}
+	t := &Tunnels{hosts: make(map[string]*traffic, len(hosts)), most: most, dial: d.DialContext, open: make(map[net.Conn]func())}
 	for _, host := range hosts {
-		t.hosts[host] = true
+		t.hosts[host] = &traffic{}
 	}
 	return t
 }
 
-func (t *Tunnels) has(name string) bool { return t != nil && t.hosts[name] }
+func (t *Tunnels) has(name string) bool { return t != nil && t.hosts[name] != nil }
 
 // reach connects to a host. What it gives must go to join or release.
 func (t *Tunnels) reach(ctx context.Context, name string) (net.Conn, error) {
@@ -79,8 +80,9 @@ func (t *Tunnels) release(there net.Conn) {
 	delete(t.open, there)
 }
 
-// join passes bytes between both until they end, in a goroutine of its own.
-func (t *Tunnels) join(here, there net.Conn) {
+// join passes bytes between both until they end, in a goroutine of its own. name
+// is what there was reached by.
+func (t *Tunnels) join(name string, here, there net.Conn) {
 	end := func() { here.Close(); there.Close() }
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -90,14 +92,17 @@ func (t *Tunnels) join(here, there net.Conn) {
 		return
 	}
 	t.open[there] = end
+	count := t.hosts[name]
+	count.begins()
 	t.running.Go(func() {
 		defer t.release(there)
+		defer count.ends()
 		defer end()
 		live := &lifetime{here, there}
 		live.extend()
 		var up sync.WaitGroup
-		up.Go(func() { pass(there, here, live) })
-		pass(here, there, live)
+		up.Go(func() { pass(there, here, live, &count.up) })
+		pass(here, there, live, &count.down)
 		up.Wait()
 	})
 }
@@ -130,14 +135,16 @@ func (l *lifetime) extend() {
 
 // pass copies one direction. Its regular end leaves the other one open; any
 // other ends both.
-func pass(to, from net.Conn, live *lifetime) {
+func pass(to, from net.Conn, live *lifetime, count *atomic.Int64) {
 	buf := buffers.Get().(*[32 << 10]byte)
 	defer buffers.Put(buf)
 	for {
 		n, err := from.Read(buf[:])
 		if n > 0 {
 			live.extend()
-			if _, failed := to.Write(buf[:n]); failed != nil {
+			written, failed := to.Write(buf[:n])
+			count.Add(int64(written))
+			if failed != nil {
 				err = failed
 			}
 		}
