@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -94,4 +95,41 @@ func squeezed(code string) string {
 		}
 	}
 	return b.String()
+}
+
+// Who reads why a call waits, or was refused, finds the word in the docs.
+func TestDocsKnowEachWord(t *testing.T) {
+	text := func(names ...string) string {
+		var b strings.Builder
+		for _, name := range names {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.Write(data)
+		}
+		return b.String()
+	}
+	for _, c := range []struct {
+		code, words string // where they are declared, and how
+		docs        string
+		least       int
+	}{
+		{text("errors.go", "internal/proxy/refusal.go", "internal/proxy/respond.go"), `(?m)^\treason\w+ +(?:riftrelay\.Reason )?= "(\w+)"|^\tReason\w+ +Reason = "(\w+)"`, text("README.md", "docs/security.md", "docs/library.md"), 20},
+		{text("wait.go"), `(?m)^\tWait\w+ +WaitKind = "(\w+)"`, text("docs/operations.md"), 10},
+	} {
+		words := regexp.MustCompile(c.words).FindAllStringSubmatch(c.code, -1)
+		if len(words) < c.least {
+			t.Errorf("%d words; read wrong: %q", len(words), words)
+		}
+		for _, m := range words {
+			word := strings.Join(m[1:], "")
+			if word == "client_gone" { // nobody is there to read it
+				continue
+			}
+			if !strings.Contains(c.docs, "`"+word+"`") {
+				t.Errorf("the docs don't know %s", word)
+			}
+		}
+	}
 }
