@@ -136,6 +136,26 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+// The store has a line of its own, where there is one.
+func TestPrintStore(t *testing.T) {
+	for want, store := range map[string]admin.Store{
+		"up  3 replicas, 2 ms there and back":                                     {Replicas: 3, Trip: 0.002},
+		"up  1 replica, 2 ms there and back":                                      {Replicas: 1, Trip: 0.002},
+		"away  for 12 s: refused; going on within the share of one of 3 replicas": {Replicas: 3, Away: "refused", For: 12, Alone: true},
+		"away  for 1.5 s: refused; going on as the only replica":                  {Replicas: 1, Away: "refused", For: 1.5, Alone: true},
+		"away  for 12 s: refused; nothing is sent":                                {Replicas: 3, Away: "refused", For: 12},
+	} {
+		raw, err := json.Marshal(admin.State{Store: &store})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		if err := admin.Print(&b, raw, false); err != nil || !strings.Contains(b.String(), "\nstore    "+want+"\n") {
+			t.Errorf("%v, got\n%s\nwant %s", err, &b, want)
+		}
+	}
+}
+
 func TestEstimate(t *testing.T) {
 	const path = "/lol/status/v4/platform-data"
 	var got riftrelay.Options

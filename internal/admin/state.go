@@ -41,16 +41,6 @@ type State struct {
 	Clients  []Client  `json:"clients"` // by name; none without CLIENT_TOKENS
 }
 
-// Store is the store that all replicas share.
-type Store struct {
-	Replica  string  `json:"replica"`  // this one
-	Replicas int     `json:"replicas"` // that live, this one among them
-	Trip     Seconds `json:"trip_seconds"`
-	Away     string  `json:"away"` // why it can't be reached; empty while it can
-	For      Seconds `json:"away_seconds"`
-	Alone    bool    `json:"alone"` // this replica goes on within its share of the limits
-}
-
 // Key is one key, by its name.
 type Key struct {
 	Name      string   `json:"name"`

@@ -66,6 +66,7 @@ func Print(w io.Writer, raw []byte, color bool) error {
 	}
 	p := &printer{color: color}
 	p.head(&s)
+	p.store(s.Store)
 	p.keys(s.Keys)
 	p.breakers(s.Scopes)
 	p.limits(s.Scopes)
@@ -95,16 +96,6 @@ func (p *printer) head(s *State) {
 		p.WriteString("  " + p.style("33", "draining"))
 	}
 	p.WriteByte('\n')
-	st := s.Store
-	switch {
-	case st == nil:
-	case st.Away == "":
-		p.printf("store    %s  %d replicas, %s away\n", p.style("32", "up"), st.Replicas, inWords(st.Trip))
-	case st.Alone:
-		p.printf("store    %s  for %s: %s; going on within the share of one of %d replicas\n", p.style("31", "away"), inWords(st.For), st.Away, st.Replicas)
-	default:
-		p.printf("store    %s  for %s: %s; nothing is sent\n", p.style("31", "away"), inWords(st.For), st.Away)
-	}
 }
 
 // cell is one field of a table, with its colour.

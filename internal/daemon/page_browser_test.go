@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
+
 	"riftrelay/internal/config"
 	"riftrelay/internal/dashboard/browsertest"
 	"riftrelay/riotsim"
@@ -56,12 +58,19 @@ func TestPageInABrowser(t *testing.T) {
 	})
 	control.HandleFunc("POST /stop", func(http.ResponseWriter, *http.Request) { p.stop() })
 	control.HandleFunc("POST /start", func(http.ResponseWriter, *http.Request) { p.start() })
+	shared := miniredis.RunT(t)
+	control.HandleFunc("POST /away", func(http.ResponseWriter, *http.Request) { shared.Close() })
+	control.HandleFunc("POST /back", func(http.ResponseWriter, *http.Request) {
+		if err := shared.Restart(); err != nil {
+			t.Error(err)
+		}
+	})
 	control.HandleFunc("POST /tokens", func(http.ResponseWriter, *http.Request) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		maps.Copy(p.vars, map[string]string{
 			"CLIENT_TOKENS": "web=" + tokenOfWeb + ",bot=" + tokenOfBot + ",idle=nobody-has-this-token", "CLIENT_BOT_PRIORITY": "normal", "CLIENT_BOT_BUDGET": "crawler", "CLIENT_BOT_ALLOW": "/lol/match/v5,euw1:/lol/status",
-			"ENABLE_SWAGGER": "false", "ENABLE_METRICS": "false",
+			"STORE_URL": "redis://" + shared.Addr(), "ENABLE_SWAGGER": "false", "ENABLE_METRICS": "false",
 		})
 	})
 	s := httptest.NewServer(control)

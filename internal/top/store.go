@@ -19,8 +19,10 @@ func (s *store) line() string {
 		return ""
 	case s.Away == "":
 		return paint(green, "store up") + fmt.Sprintf("  %s  %s there and back", replicas(s.Replicas), s.Trip)
+	case s.Alone && s.Replicas > 1:
+		return paint(red, fmt.Sprintf("store away for %s, going on within 1/%d of the limits: %s", s.For, s.Replicas, s.Away))
 	case s.Alone:
-		return paint(red, fmt.Sprintf("store away for %s, going on within 1/%d of the limits: %s", s.For, max(1, s.Replicas), s.Away))
+		return paint(red, fmt.Sprintf("store away for %s, going on as the only replica: %s", s.For, s.Away))
 	}
 	return paint(red, fmt.Sprintf("store away for %s, nothing is sent: %s", s.For, s.Away))
 }

@@ -119,6 +119,7 @@ func TestStore(t *testing.T) {
 	for name, store := range map[string]string{
 		"store-up.txt":     `{"replica":"a","replicas":3,"trip_seconds":0.002,"away":"","away_seconds":0,"alone":false}`,
 		"store-alone.txt":  `{"replica":"a","replicas":3,"trip_seconds":0.002,"away":"dial tcp 10.0.0.7:6379: connect: connection \u001b[31mrefused","away_seconds":12.5,"alone":true}`,
+		"store-only.txt":   `{"replica":"a","replicas":1,"trip_seconds":0.002,"away":"no answer within 100ms","away_seconds":3,"alone":true}`,
 		"store-closed.txt": `{"replica":"a","replicas":1,"trip_seconds":0.002,"away":"no answer within 100ms","away_seconds":70,"alone":false}`,
 	} {
 		var s map[string]any

@@ -85,6 +85,17 @@ await step("load: tiles, meters, charts", async () => {
   assert.equal(await page.locator("#charts canvas").count(), 2);
 });
 
+await step("titles stay above the rows", async () => {
+  const above = await page.evaluate(() => {
+    const s = document.querySelector(".scroller");
+    s.scrollTop = 200;
+    const box = s.getBoundingClientRect(), titles = s.querySelector(".titles").getBoundingClientRect();
+    return titles.top - box.top;
+  });
+  assert.ok(Math.abs(above) <= 2, `they are ${above} px off`);
+  await page.evaluate(() => (document.querySelector(".scroller").scrollTop = 0));
+});
+
 await step("filter, by mouse and keyboard", async () => {
   await page.keyboard.press("/");
   await page.keyboard.type("europe match");
@@ -118,6 +129,10 @@ await step("drawer: windows, queue, why, estimate", async () => {
   if (SHOTS) {
     await page.setViewportSize({ width: 1280, height: 940 });
     await page.waitForTimeout(1500);
+    await page.evaluate(() => {
+      document.activeElement.blur();
+      document.querySelector(".scroller").scrollTop = 0;
+    });
     await page.screenshot({ path: join(SHOTS, "page.png") });
     await page.setViewportSize({ width: 1440, height: 900 });
   }
@@ -210,8 +225,9 @@ await step("restart: offline is told, then it is live again by itself", async ()
   assert.equal(await page.isVisible("#alerts >> text=newer page"), false);
 });
 
-await step("clients: there once there are tokens", async () => {
+await step("clients, and a store: there once there are tokens", async () => {
   assert.equal(await page.isVisible("#clients"), false, "nobody needs a token");
+  assert.equal(await page.isVisible("#store"), false, "there is no store");
   quiet.offline = true;
   await control("/stop");
   await live("off");
@@ -242,6 +258,17 @@ await step("clients: there once there are tokens", async () => {
   await download.saveAs(file);
   assert.match(readFileSync(file, "utf8"), /<h2[^>]*>Clients<\/h2>.*no high priority/s);
   assert.ok(!readFileSync(file, "utf8").includes("token-of-"));
+});
+
+await step("a store: how many replicas live, and what happens while it is away", async () => {
+  await page.waitForFunction(() => /^1 replica · store \d+ ms$/.test(document.querySelector("#store:not([hidden])")?.textContent ?? ""));
+  await control("/away");
+  await page.waitForSelector("#store[data-state=off] >> text=store away for");
+  await page.waitForSelector("#alerts .alert[data-level=bad] >> text=/The store has been away for .*This replica goes on within its share/");
+  await shots("away");
+  await control("/back");
+  await page.waitForSelector("#store[data-state=on] >> text=1 replica");
+  await page.waitForSelector("#events li >> text=the store is back");
 });
 
 await step("an older page asks to be loaded again", async () => {

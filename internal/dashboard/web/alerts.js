@@ -21,7 +21,7 @@ export function alerts() {
   for (const k of g.keys.filter((k) => k.state === "suspect").slice(0, 3)) {
     add(`suspect ${k.name}`, "bad", `Key ${k.name} is suspended: ${k.reasons.at(-1) ?? "Riot doesn't know it"}.`);
   }
-  if (g.store?.away) add("store", "bad", `The store can't be reached for ${left(Math.max(1, g.store.for))}: ${g.store.away}; ${g.store.alone ? `this replica goes on within its share, as one of ${g.store.replicas}` : "nothing is sent (STORE_LOSS=closed)"}.`);
+  if (g.store?.away) add("store", "bad", `The store has been away for ${left(Math.max(1, g.store.for))}: ${g.store.away}. ${g.store.alone ? `This replica goes on within its share of the limits${g.store.replicas > 1 ? `, as one of ${g.store.replicas}` : ""}.` : "Nothing is sent (STORE_LOSS=closed)."}`);
   if (g.panics) add("panics", "warn", `${plural(g.panics, "panic")} in hooks, the latest: ${g.panic}`);
   const minute = last(60);
   const sum = (field) => minute.reduce((n, p) => n + p[field], 0);

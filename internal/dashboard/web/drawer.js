@@ -42,8 +42,9 @@ function build(r) {
   parts = { close: h("button", { type: "button", class: "quiet", "aria-label": "Close the details", onclick: close }, "✕"), facts: h("dl"), windows: h("div"), meters: [], queue: h("div"), estimate: h("p", { class: "note" }), spread: h("p", { class: "note" }), since: h("p", { class: "note" }) };
   $("drawer").replaceChildren(
     h("div", { class: "head" }, h("h2", { id: "drawer-title" }, `${r.host} `, h("span", { class: "path" }, r.method || "application")), parts.close),
-    parts.facts, h("h3", null, "Windows"), parts.windows, parts.since, h("h3", null, "What waits, and why"), parts.queue,
-    ...(r.method ? [h("h3", null, "A call that came now"), parts.estimate] : []));
+    parts.facts, h("h3", null, "What waits, and why"), parts.queue,
+    ...(r.method ? [h("h3", null, "A call that came now"), parts.estimate] : []),
+    h("h3", null, "Windows"), parts.windows, parts.since);
 }
 
 async function loadPast(r) {
@@ -122,7 +123,7 @@ function windows(r) {
     show(m.wrap, !!w);
     if (!w) return;
     drawMeter(m, r, w);
-    text(m.title, `${w.kind ? nameOf(w) : `${time(w.window)} window`}: ${count(w.used)} of ${count(w.limit)}, others ${count(w.others)}${w.peers ? `, other replicas ${count(w.peers)}` : ""}, in flight ${count(w.flight)}`);
+    text(m.title, [`${w.kind ? nameOf(w) : `${time(w.window)} window`}: ${count(w.used)} of ${count(w.limit)}`, w.flight && `in flight ${count(w.flight)}`, w.peers && `other replicas ${count(w.peers)}`, w.others && `others ${count(w.others)}`].filter(Boolean).join(", "));
     const p = pasts.get(of(w)) ?? { used: [], others: [] };
     const path = (list) => {
       let d = "";

@@ -15,7 +15,7 @@ const spare = [];
 
 const inner = h("div", { class: "rows", role: "rowgroup" });
 const scroller = h("div", { class: "scroller", tabindex: "0", role: "table", "aria-label": "Limits, the tightest first" },
-  h("div", { role: "rowgroup" }, titles()), inner);
+  h("div", { class: "heads", role: "rowgroup" }, titles()), inner);
 
 export function startMatrix(open) {
   openRow = open;
