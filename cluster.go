@@ -69,6 +69,7 @@ type cluster struct {
 	paused time.Duration // how long it stays so at least
 	back   time.Time     // when it was last there again
 	peers  int
+	fresh  bool           // the store has not judged yet, for replicas of another version
 	met    bool           // the store has answered a beat
 	told   map[trait]bool // what the store says of the keys, as far as this replica goes along with it
 }

@@ -2,7 +2,10 @@ package riftrelay
 
 import (
 	"context"
+	"errors"
 	"time"
+
+	"riftrelay/limit"
 )
 
 // beats says every second that this replica lives, and more often whether the
@@ -47,9 +50,12 @@ func (c *cluster) beat() (next time.Duration) {
 	}
 	c.peers = peers.Live
 	l.machine.SetReplicas(now, peers.Live)
+	c.fresh = !c.met || c.fresh && peers.Apart
 	c.heardOfKeys(now, news, peers.Keys)
 	next = beatEvery
 	switch {
+	case peers.Apart:
+		c.keepApart(now)
 	case c.away == nil:
 	case !c.gone:
 		c.away, c.back = nil, time.Now()
@@ -66,3 +72,21 @@ func (c *cluster) beat() (next time.Duration) {
 	return next
 }
 
+
+// keepApart has this replica go on within its share, and not more, while there
+// are replicas of another version, however many. l.mu is held.
+func (c *cluster) keepApart(now limit.Instant) {
+	if !errors.Is(c.away, ErrOtherVersion) {
+		if c.away == nil {
+			c.since, c.gone = time.Now(), false
+		}
+		c.away, c.paused = ErrOtherVersion, 0
+	}
+	if !c.gone && c.fresh && time.Since(c.since) < rejoinAfter {
+		return // the others may still use all; who has called already goes on
+	}
+	if !c.gone {
+		c.giveUp(now)
+	}
+	c.l.machine.GoAlone(now, c.peers) // LossClosed too: the store is there, and what others do is known
+}

@@ -119,6 +119,7 @@ type flock struct {
 	away     atomic.Bool
 	lib      riftrelay.Config
 	replicas []*replica
+	wrap     func(limit.Store) limit.Store // of the next replicas; nil = as it is
 }
 
 type replica struct {
@@ -188,7 +189,11 @@ func newFlock(t *testing.T, cfg riotsim.Config, lib riftrelay.Config, trips ...t
 func (f *flock) add(t *testing.T, trip time.Duration) *replica {
 	t.Helper()
 	n := len(f.replicas)
-	store := &farStore{Store: f.store, away: &f.away, rnd: rand.New(rand.NewPCG(uint64(n), 9))}
+	var judge limit.Store = f.store
+	if f.wrap != nil {
+		judge = f.wrap(judge)
+	}
+	store := &farStore{Store: judge, away: &f.away, rnd: rand.New(rand.NewPCG(uint64(n), 9))}
 	store.trip.Store(int64(trip))
 	lib := f.lib
 	lib.Table, lib.Store, lib.Replica = table, store, fmt.Sprint("r", n)

@@ -42,6 +42,11 @@ var (
 // match: no key in use has that name.
 var ErrUnknownKey = errors.New("unknown key")
 
+// ErrOtherVersion is ChangeEvent.Err of a ChangeStoreAway while there are
+// replicas of another version on the same store, which can't hold the charges of
+// both: each replica goes on within its share, until all are of one version.
+var ErrOtherVersion = errors.New("replicas of another version use the store: each keeps to its share until all are of one version")
+
 // ErrUpstreamTimeout is returned by Transport when Riot's answer did not begin
 // within Transport.Timeout, and by a body that stood still for as long.
 var ErrUpstreamTimeout error = upstreamTimeout{}

@@ -2,6 +2,7 @@ package riftrelay
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -43,6 +44,9 @@ func (e *ChangeEvent) headline() (slog.Level, string) {
 	case ChangeKeyEnabled:
 		return slog.LevelInfo, "key is enabled"
 	case ChangeStoreAway:
+		if errors.Is(e.Err, ErrOtherVersion) {
+			return slog.LevelWarn, "the store doesn't judge for now"
+		}
 		return slog.LevelError, "the store can't be reached"
 	case ChangeStoreBack:
 		return slog.LevelInfo, "the store is back, and judges"

@@ -3,10 +3,11 @@ package admit
 import "riftrelay/limit"
 
 // GoAlone has the machine judge by itself, the store being away: within a share
-// of each limit that all replicas can use at once.
+// of each limit that all replicas can use at once. Called again with another
+// number of replicas, the share is another.
 func (m *Machine) GoAlone(now limit.Instant, replicas int) {
 	d := m.desk
-	if d.alone {
+	if d.alone && d.replicas == max(1, replicas) {
 		return
 	}
 	d.alone, d.replicas = true, max(1, replicas)

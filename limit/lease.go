@@ -166,10 +166,11 @@ const (
 
 // GoAlone has the windows judge, of which this replica, one of so many, may use
 // its share. What is free by the last view is shared out; what others have used
-// is theirs until it has expired.
+// is theirs until it has expired. It is called again when their number changes.
 func (s *Scope) GoAlone(now Instant, replicas int, j time.Duration) {
 	l := s.leasing
-	again := now < l.capped && l.seen < l.left // away, back and away, with no word from it in between: what held still does
+	was := l.alone // with another number of replicas: of what each has, none has more until a window has passed
+	again := !was && now < l.capped && l.seen < l.left // away, back and away, with no word from it in between: what held still does
 	l.left, l.alone, l.capped, l.replicas = now, true, Never, max(1, replicas)
 	replicas = l.replicas
 	l.free, l.again = [2][]Lease{}, [2]Instant{}
@@ -179,6 +180,11 @@ func (s *Scope) GoAlone(now Instant, replicas int, j time.Duration) {
 			continue
 		}
 		most := int(aloneShare * float64(w.n()))
+		if n, on := w.capOf(now); on && was {
+			share := most / replicas
+			w.cap, w.capNext, w.capAt = min(n, share), share, now.Add(w.quota.W+SendBy+j)
+			continue
+		}
 		share, used := most/replicas, most // a view of long ago says nothing
 		for _, x := range l.view.Windows {
 			if x.W == w.quota.W && now.Sub(l.seen) < max(aloneFresh, w.quota.W/10) {

@@ -212,4 +212,9 @@ const (
 type Peers struct {
 	Live int         // replicas, the asker among them
 	Keys []KeyHealth // what replicas have said last of each key
+
+	// Apart says that there are also replicas whose charges this store can't
+	// hold together with the asker's: of another version. Each replica is to
+	// keep to its share then.
+	Apart bool
 }

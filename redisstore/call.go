@@ -30,16 +30,17 @@ type script struct{ sha, text string }
 
 func newScript(text string) script { return script{redis.NewScript(text).Hash(), text} }
 
-type scripts struct{ admit, merge, beat, probe script }
+type scripts struct{ admit, merge, beat, layouts, probe script }
 
 // newScripts makes the scripts. edit is for tests, which need a clock of their
 // own.
 func newScripts(edit func(string) string) scripts {
 	return scripts{
-		admit: newScript(edit(scopeLua + "\n" + admitLua)),
-		merge: newScript(edit(scopeLua + "\n" + mergeLua)),
-		beat:  newScript(edit(beatLua)),
-		probe: newScript(probeLua),
+		admit:   newScript(edit(scopeLua + "\n" + admitLua)),
+		merge:   newScript(edit(scopeLua + "\n" + mergeLua)),
+		beat:    newScript(edit(beatLua)),
+		layouts: newScript(layoutsLua),
+		probe:   newScript(probeLua),
 	}
 }
 

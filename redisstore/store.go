@@ -62,6 +62,7 @@ func (s State) String() string {
 type Store struct {
 	o       Options
 	scripts scripts
+	layout  int // of budgets
 	link    link
 	breaker breaker
 
@@ -93,7 +94,7 @@ func newStore(ctx context.Context, o Options, scripts scripts) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{o: o, scripts: scripts, link: l, clocks: map[string]*serverClock{}}
+	s := &Store{o: o, scripts: scripts, layout: firstLayout, link: l, clocks: map[string]*serverClock{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.breaker.store = s
 	if err := s.probe(ctx, s.o.Prefix+peersTag); err != nil {
@@ -107,7 +108,7 @@ const peersTag = "{rr}"
 
 func nameOf(b limit.Budget) string { return b.Key + "|" + b.Host }
 
-func (s *Store) keyOf(b limit.Budget) string { return s.o.Prefix + "{" + nameOf(b) + "}" }
+func (s *Store) keyOf(b limit.Budget) string { return s.o.Prefix + "{" + nameOf(b) + "}" + s.suffix() }
 
 // State tells whether the server answers, and if not why.
 func (s *Store) State() (State, error) { return s.breaker.state() }
@@ -156,12 +157,19 @@ func (s *Store) Merge(ctx context.Context, b limit.Budget, scopes []limit.Accoun
 // Beat is limit.Store.Beat. Its errors are those of Merge.
 func (s *Store) Beat(ctx context.Context, replica string, keys []limit.KeyHealth) (p limit.Peers, err error) {
 	defer s.observe("beat", time.Now(), &err)
+	var apart bool
+	var apartErr error
+	var layouts sync.WaitGroup // beside the other question: a beat takes one way there and back
+	layouts.Go(func() { apart, apartErr = s.apart(ctx) })
 	key := s.o.Prefix + peersTag
 	reply, err := s.call(ctx, s.clock(key), s.scripts.beat, key, "", encodeBeat(replica, keys))
-	if err != nil {
+	layouts.Wait()
+	if err = cmp.Or(err, apartErr); err != nil {
 		return limit.Peers{}, err
 	}
-	return decodePeers(reply)
+	p, err = decodePeers(reply)
+	p.Apart = apart
+	return p, err
 }
 
 func (s *Store) observe(op string, began time.Time, err *error) {
