@@ -21,7 +21,8 @@ type serverClock struct {
 	window time.Duration // the longest that was seen
 }
 
-// jumpFrom is what counts as a jump ahead: less is lost in the margin J.
+// jumpFrom is what counts as a jump: less ahead is lost in the margin J, less
+// back is waited for.
 const jumpFrom = 250 * time.Millisecond
 
 // leastPause is the longest window there may be while none has been seen.
@@ -46,26 +47,31 @@ func (c *serverClock) deadline(giveUp time.Time) int64 {
 }
 
 // heard takes over the server's time from an answer. jump is how far it is
-// ahead of what was expected; 0 if it isn't.
+// ahead of what was expected, or below 0 behind it.
 func (c *serverClock) heard(sent, got time.Time, millis int64) (jump time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	server := time.Duration(millis) * time.Millisecond
 	// Whole milliseconds: it may have been one later.
 	early, late := server-got.Sub(origin), server+time.Millisecond-sent.Sub(origin)
-	if !c.known || late < c.early {
-		// The first answer, or the clock went back: charges last the longer.
+	if !c.known {
 		c.known, c.early, c.late, c.at = true, early, late, got
 		return 0
+	}
+	if late < c.early {
+		// The ledger's time stands still for as long: no charge ends.
+		jump = late - c.early
+		c.early, c.late, c.at = early, late, got
+		if -jump > jumpFrom {
+			c.pause(jump, got.Add(-jump))
+		}
+		return jump
 	}
 	if early > c.late {
 		jump = early - c.late
 		c.early, c.late, c.at = early, late, got
 		if jump > jumpFrom {
-			pause := min(jump, max(c.window, leastPause)+limit.SendBy)
-			if until := got.Add(pause); until.After(c.paused) {
-				c.jump, c.paused = jump, until
-			}
+			c.pause(jump, got.Add(min(jump, max(c.window, leastPause)+limit.SendBy)))
 		}
 		return jump
 	}
@@ -73,6 +79,13 @@ func (c *serverClock) heard(sent, got time.Time, millis int64) (jump time.Durati
 	d := time.Duration(float64(got.Sub(c.at)) * drift)
 	c.early, c.late, c.at = max(early, c.early-d), min(late, c.late+d), got
 	return 0
+}
+
+// pause has nothing granted until then. c.mu is held.
+func (c *serverClock) pause(jump time.Duration, until time.Time) {
+	if until.After(c.paused) {
+		c.jump, c.paused = jump, until
+	}
 }
 
 // pausing gives the error of Admit after a jump, nil when it is over.

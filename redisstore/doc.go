@@ -10,6 +10,7 @@
 // A caller never waits long for the server. After one time-out the store is
 // away: calls fail at once with ErrAway, while a probe in the background looks
 // for it. A script that comes to run after its caller has given up does
-// nothing. A clock that jumps ahead, which would end charges before Riot's
-// windows end, gives JumpError until the time it skipped has passed.
+// nothing. A clock that jumps, ahead, which would end charges before Riot's
+// windows end, or back, which would end none, gives JumpError until as much time
+// has passed.
 package redisstore

@@ -53,17 +53,21 @@ func (e *AwayError) Error() string {
 // Is reports whether target is ErrAway.
 func (e *AwayError) Is(target error) bool { return target == ErrAway }
 
-// JumpError is the error of Admit after the server's clock has jumped ahead:
-// charges would end before Riot's windows do. Nothing is granted until as much
-// time has passed as was skipped.
+// JumpError is the error of Admit after the server's clock has jumped. Ahead:
+// charges would end before Riot's windows do. Back: none would end, since the
+// store's time stands still. Nothing is granted until as much time has passed.
 type JumpError struct {
-	By   time.Duration // the jump
+	By   time.Duration // the jump, below 0 if back
 	Left time.Duration // until Admit grants again
 }
 
 // Error tells both durations.
 func (e *JumpError) Error() string {
-	return fmt.Sprintf("redisstore: the server's clock has jumped ahead by %v; nothing is granted for %v", e.By, e.Left)
+	way := "ahead"
+	if e.By < 0 {
+		way = "back"
+	}
+	return fmt.Sprintf("redisstore: the server's clock has jumped %s by %v; nothing is granted for %v", way, e.By.Abs(), e.Left)
 }
 
 // Paused is Left: for callers that know the store by its interface.

@@ -6,7 +6,8 @@
 //   - network_test.go: what lies between a relay and its store, with all that can
 //     go wrong there.
 //   - share_test.go: use of the limit, fairness, priority.
-//   - fault_test.go, store_test.go, failover_test.go, cluster_test.go: faults of
+//   - fault_test.go, store_test.go, clock_test.go, failover_test.go,
+//     cluster_test.go: faults of
 //     replicas, of the store, of the way between them.
 //   - cost_test.go: what a call costs the store.
 //
