@@ -44,6 +44,9 @@ func (m *Machine) hindrance(now limit.Instant, l *lane, p limit.Policy) Why {
 		return Why{Key: -1, Part: NoUsableKey, Why: limit.Why{Until: m.ring.next(now, c)}}
 	}
 	ids := m.ring.candidates(c)
+	if first := m.choice(now, b, c, p); c.first && len(first) == 1 && m.ring.from[first[0]] == 0 {
+		ids = first // another key that has room is of no use to it
+	}
 	best := Why{Why: limit.Why{Until: limit.Never}, Key: -1}
 	for _, id := range ids {
 		if m.ring.from[id] != 0 {

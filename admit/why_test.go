@@ -47,6 +47,31 @@ func TestWhyPicksTheKey(t *testing.T) {
 	}
 }
 
+// A call for the first key that is any good has no use for another that has
+// room: it must not be said to go next there.
+func TestWhyOfTheFirstKey(t *testing.T) {
+	m := New(Config{Keys: 2, Burst: 1, Margin: 150 * time.Millisecond, QueueCapacity: 10, QueueTotal: 10})
+	for _, key := range []int{1, 0} {
+		now := limit.Instant(1-key) * second
+		p, why := m.Enqueue(now, new(Waiter), Request{Host: "euw1", Method: "/m", Pin: key, Deadline: limit.Never})
+		if p == nil {
+			t.Fatal(why)
+		}
+		m.Sent(now, p)
+		m.Answer(now, p, limit.Answer{Status: 200, AppLimit: "1:10"})
+	}
+	if p, why := m.Enqueue(second, new(Waiter), Request{Host: "euw1", Method: "/m", Pin: -1, First: true, Deadline: limit.Never}); p != nil || why.Reason != None {
+		t.Fatalf("%v, %v", p, why)
+	}
+	if y := whyOf(t, m, 10*second+1); y.Key != 0 || y.Part != Application || y.Until != 11*second {
+		t.Errorf("%+v, want key 0 at 11 s: key 1 has room", y)
+	}
+	m.Deny(10*second+1, 0, Denial{At: 10*second + 1, Status: 401, Method: "/m"})
+	if y := whyOf(t, m, 10*second+1); y.Key != 1 || y.Part != NoPart {
+		t.Errorf("%+v, want key 1 at once: key 0 is suspect", y)
+	}
+}
+
 func TestWhyOfKeys(t *testing.T) {
 	m, now := waiting(t, -1)
 	m.Deny(now, 0, Denial{At: now, Status: 401, Method: "/m"})

@@ -151,6 +151,9 @@ function queue(r) {
     q.why && h("p", { class: "why" }, (q.key ? `${q.key}: ` : "") + q.why))) : [h("p", { class: "note" }, "Nothing waits.")]));
 }
 
+/** ofPlayer is for methods whose calls may go on the key only that gave the id. */
+const ofPlayer = (method) => model.general.keys.length > 1 && /\{(encrypted)?(puuid|summonerid|accountid)\}/i.test(method);
+
 async function estimate(r) {
   asked = Date.now();
   const verb = /^([A-Z]+) /.exec(r.method)?.[1] ?? "GET";
@@ -161,5 +164,5 @@ async function estimate(r) {
     return e.error ? e.error : e.refused ? `would be refused (${e.refused})` : e.wait_seconds == null ? "nobody can tell" : e.wait_seconds < 0.0005 ? "would go at once" : `would wait ${time(e.wait_seconds * 1000)}`;
   };
   const said = await Promise.all([ask("normal"), ask("high")]).catch(() => null);
-  if (said && parts.row === r.id) text(parts.estimate, `Normal priority: ${said[0]}. High priority: ${said[1]}. As of ${clock(Date.now() + model.offset)}.`);
+  if (said && parts.row === r.id) text(parts.estimate, `Normal priority: ${said[0]}. High priority: ${said[1]}. ${ofPlayer(r.method) ? "With an id that one of the keys gave, it waits for that key. " : ""}As of ${clock(Date.now() + model.offset)}.`);
 }
