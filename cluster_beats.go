@@ -72,7 +72,6 @@ func (c *cluster) beat() (next time.Duration) {
 	return next
 }
 
-
 // keepApart has this replica go on within its share, and not more, while there
 // are replicas of another version, however many. l.mu is held.
 func (c *cluster) keepApart(now limit.Instant) {

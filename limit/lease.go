@@ -169,7 +169,7 @@ const (
 // is theirs until it has expired. It is called again when their number changes.
 func (s *Scope) GoAlone(now Instant, replicas int, j time.Duration) {
 	l := s.leasing
-	was := l.alone // with another number of replicas: of what each has, none has more until a window has passed
+	was := l.alone                                     // with another number of replicas: of what each has, none has more until a window has passed
 	again := !was && now < l.capped && l.seen < l.left // away, back and away, with no word from it in between: what held still does
 	l.left, l.alone, l.capped, l.replicas = now, true, Never, max(1, replicas)
 	replicas = l.replicas

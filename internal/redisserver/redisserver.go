@@ -20,12 +20,21 @@ import (
 var ErrNone = errors.New("no redis-server here: install Debian's package redis-server, or name one by REDIS_BIN or VALKEY_BIN")
 
 // Find gives the path of the server's binary: what VALKEY_BIN or REDIS_BIN
-// names, else redis-server or valkey-server of PATH. The error is ErrNone.
+// names, else redis-server or valkey-server of PATH. The error is ErrNone, also
+// where what is named isn't there: another would not be what was to be tested.
 func Find() (string, error) {
-	for _, name := range []string{os.Getenv("VALKEY_BIN"), os.Getenv("REDIS_BIN"), "redis-server", "valkey-server"} {
+	for _, variable := range []string{"VALKEY_BIN", "REDIS_BIN"} {
+		name := os.Getenv(variable)
 		if name == "" {
 			continue
 		}
+		path, err := exec.LookPath(name)
+		if err != nil {
+			return "", fmt.Errorf("%s is %q: %w (%w)", variable, name, ErrNone, err)
+		}
+		return path, nil
+	}
+	for _, name := range []string{"redis-server", "valkey-server"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path, nil
 		}

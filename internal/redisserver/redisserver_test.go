@@ -10,9 +10,13 @@ import (
 )
 
 func TestFindNamesWhatIsMissing(t *testing.T) {
-	t.Setenv("PATH", "")
 	t.Setenv("REDIS_BIN", "")
 	t.Setenv("VALKEY_BIN", "/nowhere/valkey-server")
+	if path, err := Find(); !errors.Is(err, ErrNone) || !strings.Contains(err.Error(), `VALKEY_BIN is "/nowhere/valkey-server"`) {
+		t.Errorf("%s, %v: not another server than the one that was named", path, err)
+	}
+	t.Setenv("PATH", "")
+	t.Setenv("VALKEY_BIN", "")
 	if _, err := Find(); !errors.Is(err, ErrNone) {
 		t.Errorf("%v", err)
 	}
