@@ -40,15 +40,16 @@ func (l *Limiter) operate(name string, do func(now limit.Instant, id int)) error
 	defer l.unlock()
 	places := l.inUse()
 	for _, h := range places {
-		if h.Name == name {
-			now := l.now()
-			do(now, h.id)
-			if l.cluster != nil {
-				l.cluster.nudge()
-			}
-			l.poll(now)
-			return nil
+		if h.Name != name {
+			continue
 		}
+		now := l.now()
+		do(now, h.id)
+		if l.cluster != nil {
+			l.cluster.nudge()
+		}
+		l.poll(now)
+		return nil
 	}
 	names := make([]string, len(places))
 	for i, h := range places {

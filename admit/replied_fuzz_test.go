@@ -22,7 +22,7 @@ func oddReply(q *Ask, next func() int) limit.Reply {
 		for i := range next() % 4 {
 			v.Windows = append(v.Windows, limit.WindowView{
 				Quota: limit.Quota{N: max(1, min(number(), 1_000_000_000)), W: time.Duration(1+i) * []time.Duration{time.Millisecond, time.Second, 24 * time.Hour}[next()%3]},
-				Used:  number(), Others: number(), Base: number() - number(),
+				Used:  number(), Others: number(), Base: number(),
 			})
 		}
 		return v

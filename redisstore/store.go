@@ -164,8 +164,11 @@ func (s *Store) Beat(ctx context.Context, replica string, keys []limit.KeyHealth
 	key := s.o.Prefix + peersTag
 	reply, err := s.call(ctx, s.clock(key), s.scripts.beat, key, "", encodeBeat(replica, keys))
 	layouts.Wait()
-	if err = cmp.Or(err, apartErr); err != nil {
+	if err != nil {
 		return limit.Peers{}, err
+	}
+	if apartErr != nil {
+		return limit.Peers{}, apartErr
 	}
 	p, err = decodePeers(reply)
 	p.Apart = apart
