@@ -290,7 +290,7 @@ func TestDeskFailureTellsStopsAgain(t *testing.T) {
 	c.m.Sent(c.now, c.let[0])
 	c.m.Answer(c.now, c.let[0], limit.Answer{Status: 429, Type: "method", RetryAfter: []string{"3"}})
 	q := c.only()
-	if len(q.Done) != 1 || len(q.Facts) != 2 {
+	if len(q.Done) != 1 || len(q.Facts) != 1 {
 		t.Fatalf("%+v", q.Ask)
 	}
 	c.m.Failed(c.now, q)

@@ -103,13 +103,16 @@ func (m *Machine) taught(now limit.Instant, p *Permit, answer limit.Answer, less
 		} else {
 			f.Method = p.bucket.method
 		}
-		a.note(fact{f, sentAt})
-		switch {
-		case s.Urgent(f):
-			within = 0
-		case s.Strange(f):
+		switch s.Urgency(f) {
+		case limit.Redundant:
+			continue
+		case limit.Later:
+		case limit.Soon:
 			within = min(within, flushAfter)
+		case limit.AtOnce:
+			within = 0
 		}
+		a.note(fact{f, sentAt})
 	}
 	if until, cause := lesson.Until, lesson.Kind; cause != limit.NotLimited && !cause.Own() {
 		m.stopAll(now, p, until, cause, sentAt)

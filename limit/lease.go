@@ -283,36 +283,6 @@ func (l *leasing) among(w *WindowState) {
 	}
 }
 
-// Urgent reports whether other replicas wait for what a call taught, or go
-// wrong without it.
-func (s *Scope) Urgent(f Fact) bool {
-	l := s.leasing
-	return l != nil && (f.Stop > 0 || !l.view.Known || l.view.Solo || l.view.Stop > 0 || f.Limits != nil && !l.view.has(f.Limits))
-}
-
-// Strange reports whether Riot's counts tell of more calls of others on the same
-// key than the store knew of.
-func (s *Scope) Strange(f Fact) bool {
-	for _, w := range s.leasing.view.Windows {
-		count, told := quotaOf(f.Counts, w.Quota)
-		base, granted := quotaOf(f.Bases, w.Quota)
-		if told && granted && count-base-(w.Used-w.Base) > w.Others {
-			return true
-		}
-	}
-	return false
-}
-
-// has reports whether the view's limits are these.
-func (v View) has(limits []Quota) bool {
-	for _, q := range limits {
-		if !slices.ContainsFunc(v.Windows, func(w WindowView) bool { return w.Quota == q }) {
-			return false
-		}
-	}
-	return len(limits) == len(v.Windows)
-}
-
 // Bases gives what is kept of a view for the counts of the calls granted with
 // it.
 func (v View) Bases() []Quota {
@@ -336,42 +306,4 @@ func (v Saved) Since(d time.Duration) Saved {
 	}
 	v.Windows = windows
 	return v
-}
-
-// Teach gives what the answer to the call taught of the application's scope and
-// of the method's, for a Store.
-func (h *Hold) Teach(now Instant, a Answer, l Lesson, app, method *Scope) [2]Fact {
-	counted := a.Status < 300 || a.Status == 404
-	f := Fact{Passed: counted, Counted: counted}
-	facts := [2]Fact{f, f}
-	facts[0].Limits, facts[0].Counts = quotas(a.AppLimit), quotas(a.AppCount)
-	facts[1].Limits, facts[1].Counts = quotas(a.MethodLimit), quotas(a.MethodCount)
-	if x, leased := h.Leased(); leased {
-		facts[0].Bases, facts[1].Bases = x.Bases.App, x.Bases.Method
-	}
-	if app != nil {
-		facts[0].Level = app.breaker.level
-	}
-	facts[1].Level = method.breaker.level
-	switch {
-	case l.Kind == Method:
-		facts[1].Stop, facts[1].Cause = l.Until.Sub(now), l.Kind
-	case l.Kind.Own():
-		facts[0].Stop, facts[0].Cause = l.Until.Sub(now), l.Kind
-	}
-	return facts
-}
-
-// quotas reads a header of limits or counts; nil for one that says nothing.
-func quotas(header string) []Quota {
-	var buf [maxQuotas]pair
-	pairs, ok := parsePairs(header, buf[:0])
-	if !ok {
-		return nil
-	}
-	var list []Quota
-	for _, p := range pairs {
-		list = append(list, Quota{p.n, p.w})
-	}
-	return list
 }
