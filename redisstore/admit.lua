@@ -341,18 +341,20 @@ serveClass(NORMAL, 1000, wanted(app, me, HIGH), true)
 -- freed gives when n charges fit in a window that they don't fit in now.
 local function freed(w, n)
   local k = n - (w.left - w.own.n)
-  settle(w.own)
-  settle(w.others)
   local own, others, h = w.own, w.others, w.own.h
   if others.n == 0 then
-    local p = find(own.s, '[^\1]')
-    while p do
-      k = k - count(own, h + p)
-      if k <= 0 then return (h + p) * w.width end
+    settle(own)
+    local o = own.o
+    local p = find(own.s, '[^\1]', o + 1)
+    while p and p <= o + own.z do
+      k = k - count(own, h + p - o)
+      if k <= 0 then return (h + p - o) * w.width end
       p = find(own.s, '[^\1]', p + 1)
     end
   else
-    for i = h + 1, h + max(#own.s, #others.s) do
+    settle(own)
+    settle(others)
+    for i = h + 1, h + max(own.z, others.z) do
       k = k - count(own, i) - count(others, i)
       if k <= 0 then return i * w.width end
     end

@@ -5,33 +5,51 @@
 -- Fields: "l" the ledger, "a" the application's scope and "A" its charges,
 -- "m<method>" and "M<method>" those of a method. Charges are a byte for each
 -- slot of a window from the first that is not empty: 1 + count, 255 for 254 and
--- more, which are in the scope's list of large ones.
+-- more, which are in the scope's list of large ones. Those of a scope are one
+-- text, of which the scope says where each window's begin: what has expired is
+-- left in it until something else changes.
 
 local floor, ceil, sqrt, max, min = math.floor, math.ceil, math.sqrt, math.max, math.min
 local byte, char, sub, find, rep = string.byte, string.char, string.sub, string.find, string.rep
 local concat, sort = table.concat, table.sort
 
--- Numbers are exact: whole, and below 2^53. cmsgpack is a third of JSON's cost;
--- a server without it gets JSON.
-local encode, decode
-local msgpack = rawget(_G, 'cmsgpack')
-if msgpack then
-  encode, decode = msgpack.pack, msgpack.unpack
-else
-  decode = cjson.decode
-  encode = function(list)
-    local out = {}
-    for i, v in ipairs(list) do
-      out[i] = type(v) == 'number' and string.format('%.0f', v) or cjson.encode(v)
-    end
-    return '[' .. concat(out, ',') .. ']'
+-- pack and unpack are those of struct: numbers, "d" in the format, are exact:
+-- whole, and below 2^53; "Hc0" is a string with its length before it. A server
+-- without struct gets lines of text.
+local library = rawget(_G, 'struct')
+local pack = library and library.pack or function(format, ...)
+  local out = {...}
+  for i, v in ipairs(out) do
+    if type(v) == 'number' then out[i] = string.format('%.0f', v) end
   end
+  return concat(out, '\n') .. '\n'
 end
+local unpackFrom = library and library.unpack or function(format, s, p)
+  local out = {}
+  for kind in string.gmatch(format, '[dH]') do
+    local last = find(s, '\n', p, true)
+    local v = tonumber(sub(s, p, last - 1))
+    p = last + 1
+    if kind == 'H' then
+      local size = v
+      v = sub(s, p, p + size - 1)
+      p = p + size + 1
+    end
+    out[#out + 1] = v
+  end
+  out[#out + 1] = p
+  return unpack(out)
+end
+
+-- The formats: of the ledger, a scope, one of its windows, a count that is too
+-- large for a byte, and a seat.
+local LEDGER, SCOPE, WINDOW, LARGE, SEAT = '>ddddd', '>dddddddddddd', '>dddddddddddddddd', '>dd', '>Hc0dddddd'
 
 local function quo(a, b) return floor(a / b) end -- of what is not negative
 
--- Slots: n charges in all, h the last slot that was emptied, s the text, d what
--- has changed since, large the counts that don't fit in it.
+-- Slots: n charges in all, h the last slot that was emptied, s a text of which z
+-- bytes after the o-th are theirs, d what has changed since, large the counts
+-- that don't fit in it; new says that the text is not the one that was read.
 
 -- NONE stands for an empty d or large, until something is put into it: most
 -- stay empty, and each table costs.
@@ -45,8 +63,9 @@ end
 local function count(x, i)
   local v = x.d[i]
   if v then return v end
-  v = byte(x.s, i - x.h)
-  if not v then return 0 end
+  local p = i - x.h
+  if p > x.z then return 0 end
+  v = byte(x.s, x.o + p)
   if v == 255 then return x.large[i] end
   return v - 1
 end
@@ -66,45 +85,66 @@ local function take(x, i)
   return true
 end
 
--- settle writes what has changed into the text.
-local function settle(x)
-  if x.d == NONE then return end
-  local list, k = {}, 0
-  for i in pairs(x.d) do
-    k = k + 1
-    list[k] = i
+-- pieces appends what the text is made of now to out, which has k of them, and
+-- gives how many it has then, and the text's length.
+local function pieces(x, out, k)
+  local s, o, z, h = x.s, x.o, x.z, x.h
+  if x.d == NONE then
+    if z == 0 then return k, 0 end
+    out[k + 1] = sub(s, o + 1, o + z)
+    return k + 1, z
   end
-  if k > 1 then sort(list) end
-  local s, h, out, o, last = x.s, x.h, {}, 0, 0
-  for j = 1, k do
+  local list, n = {}, 0
+  for i in pairs(x.d) do
+    n = n + 1
+    list[n] = i
+  end
+  if n > 1 then sort(list) end
+  local last = 0 -- the place written last
+  for j = 1, n do
     local i = list[j]
     local p = i - h
     if p > last + 1 then
-      local kept = sub(s, last + 1, p - 1)
-      out[o + 1] = kept
-      out[o + 2] = rep('\1', p - 1 - last - #kept)
-      o = o + 2
+      local kept = min(p - 1, z) - last
+      if kept > 0 then
+        k = k + 1
+        out[k] = sub(s, o + last + 1, o + last + kept)
+        last = last + kept
+      end
+      if p > last + 1 then
+        k = k + 1
+        out[k] = rep('\1', p - 1 - last)
+      end
     end
     local v = x.d[i]
-    o = o + 1
+    k = k + 1
     if v < 254 then
-      out[o] = char(v + 1)
+      out[k] = char(v + 1)
       if x.large ~= NONE then x.large[i] = nil end
     else
-      out[o] = '\255'
+      out[k] = '\255'
       if x.large == NONE then x.large = {} end
       x.large[i] = v
     end
     last = p
   end
-  out[o + 1] = sub(s, last + 1)
-  x.s, x.d = concat(out), NONE
+  if last >= z then return k, last end
+  out[k + 1] = sub(s, o + last + 1, o + z)
+  return k + 1, z
+end
+
+-- settle writes what has changed into the text.
+local function settle(x)
+  if x.d == NONE then return end
+  local out = {}
+  local _, size = pieces(x, out, 0)
+  x.s, x.o, x.z, x.d, x.new = concat(out), 0, size, NONE, true
 end
 
 -- pop removes the n charges that expire last, or all.
 local function pop(x, n)
   settle(x)
-  local i = x.h + #x.s
+  local i = x.h + x.z
   while n > 0 and x.n > 0 and i > x.h do
     local c = count(x, i)
     if c > 0 then
@@ -117,27 +157,25 @@ local function pop(x, n)
 end
 
 -- slots reads them, and empties those up to i.
-local function slots(n, h, s, large, i)
+local function slots(n, h, s, o, z, large, i)
   local k = i - h
   if k > 0 then
-    h = i
-    if n > 0 then
-      if k >= #s then
-        n = 0
-      else
-        local gone = sub(s, 1, k)
-        local p = find(gone, '[^\1]')
-        while p do
-          local c = byte(gone, p)
-          n = n - (c == 255 and large[i - k + p] or c - 1)
-          p = find(gone, '[^\1]', p + 1)
-        end
-        s = sub(s, k + 1)
+    if n > 0 and k < z then
+      local gone = sub(s, o + 1, o + k)
+      local p = find(gone, '[^\1]')
+      while p do
+        local c = byte(gone, p)
+        n = n - (c == 255 and large[h + p] or c - 1)
+        p = find(gone, '[^\1]', p + 1)
       end
+      o, z = o + k, z - k
+    else
+      n = 0
     end
+    h = i
   end
-  if n == 0 then s = '' end
-  return {n = n, h = h, s = s, d = NONE, large = large}
+  if n == 0 then o, z = 0, 0 end
+  return {n = n, h = h, s = s, o = o, z = z, d = NONE, new = false, large = large}
 end
 
 -- Windows. width is that of a slot.
@@ -149,7 +187,7 @@ local function newWindow(n, length, born)
   local h = quo(born, width)
   return {
     n = n, w = length, born = born, tat = 0, granted = 0, seen = 0, counted = 0, width = width,
-    own = slots(0, h, '', NONE, h), others = slots(0, h, '', NONE, h),
+    own = slots(0, h, '', 0, 0, NONE, h), others = slots(0, h, '', 0, 0, NONE, h),
     cap = 0, step = 0, reserve = 0, burst = 0, left = 0,
   }
 end
@@ -184,84 +222,99 @@ local function findWindow(s, length)
   end
 end
 
-local function readLarge(t, k)
-  local n = t[k]
-  if n == 0 then return NONE, k + 1 end
+local function readLarge(n, head, p)
+  if n == 0 then return NONE, p end
   local large = {}
-  for i = k + 1, k + 2 * n, 2 do
-    large[t[i]] = t[i + 1]
+  for _ = 1, n do
+    local i, v
+    i, v, p = unpackFrom(LARGE, head, p)
+    large[i] = v
   end
-  return large, k + 1 + 2 * n
+  return large, p
 end
 
 -- readScope gives a scope with what has expired removed.
 local function readScope(head, text, now)
-  local t = decode(head)
+  local known, since, till, cause, solo, soloBy, silent, told, level, levelBy, nwindows, nseats, p = unpackFrom(SCOPE, head, 1)
+  if levelBy <= now then level = 0 end
   local s = {
-    known = t[1], since = t[2], till = t[3], cause = t[4], solo = t[5], soloBy = t[6], silent = t[7], told = t[8],
-    level = t[9], levelBy = t[10], windows = {}, seats = {},
+    known = known, since = since, till = till, cause = cause, solo = solo, soloBy = soloBy, silent = silent, told = told,
+    level = level, levelBy = levelBy, windows = {}, seats = {},
   }
-  if s.levelBy <= now then s.level = 0 end
-  local k, p = 13, 1
-  for i = 1, t[11] do
-    local w = {
-      n = t[k], w = t[k + 1], born = t[k + 2], tat = t[k + 3], granted = t[k + 4], seen = t[k + 5], counted = t[k + 6],
-      width = 0, own = 0, others = 0, cap = 0, step = 0, reserve = 0, burst = 0, left = 0, -- all at once: growing costs
+  for i = 1, nwindows do
+    local n, length, born, tat, granted, seen, counted, h, n1, o1, z1, l1, n2, o2, z2, l2
+    n, length, born, tat, granted, seen, counted, h, n1, o1, z1, l1, n2, o2, z2, l2, p = unpackFrom(WINDOW, head, p)
+    local large1, large2
+    large1, p = readLarge(l1, head, p)
+    large2, p = readLarge(l2, head, p)
+    local width = max(1, quo(length, 512))
+    local last = quo(now, width)
+    s.windows[i] = {
+      n = n, w = length, born = born, tat = tat, granted = granted, seen = seen, counted = counted, width = width,
+      own = slots(n1, h, text, o1, z1, large1, last), others = slots(n2, h, text, o2, z2, large2, last),
+      cap = 0, step = 0, reserve = 0, burst = 0, left = 0, -- all at once: growing costs
     }
-    local width = max(1, quo(w.w, 512))
-    w.width = width
-    local h, now, n, size = t[k + 7], quo(now, width), t[k + 8], t[k + 9]
-    local large
-    large, k = readLarge(t, k + 10)
-    w.own = slots(n, h, sub(text, p, p + size - 1), large, now)
-    p, n, size = p + size, t[k], t[k + 1]
-    large, k = readLarge(t, k + 2)
-    w.others = slots(n, h, sub(text, p, p + size - 1), large, now)
-    p = p + size
-    s.windows[i] = w
   end
-  for i = 1, t[12] do
-    s.seats[i] = {t[k], t[k + 1], t[k + 2], t[k + 3], t[k + 4], t[k + 5], t[k + 6]}
-    k = k + 7
+  for i = 1, nseats do
+    local name, normal, high, till, served, margin, trip
+    name, normal, high, till, served, margin, trip, p = unpackFrom(SEAT, head, p)
+    s.seats[i] = {name, normal, high, till, served, margin, trip}
   end
   return s
 end
 
-local function writeSlots(x, t, k)
-  settle(x)
-  if x.n == 0 then x.s = '' end
-  t[k], t[k + 1] = x.n, #x.s
-  local at, n = k + 2, 0
-  k = k + 3
-  for i, v in pairs(x.large) do
-    if i > x.h and x.n > 0 then
-      t[k], t[k + 1] = i, v
-      k, n = k + 2, n + 1
-    end
+-- begun gives what is written of slots whose text begins there: how many, where,
+-- how long, and how many counts are large.
+local function begun(x, begins, size)
+  if x.n == 0 then
+    x.large = NONE
+    return 0, 0, 0, 0
   end
-  t[at] = n
-  return k
+  local n = 0
+  for i in pairs(x.large) do
+    if i > x.h then n = n + 1 else x.large[i] = nil end
+  end
+  return x.n, begins, size, n
 end
 
--- writeScope gives the two fields' values.
-local function writeScope(s)
-  local t = {
-    s.known, s.since, s.till, s.cause, s.solo, s.soloBy, s.silent, s.told, s.level, s.levelBy, #s.windows, #s.seats,
-  }
-  local k, texts, o = 13, {}, 0
+-- writeScope gives the two fields' values; no text where the one that there is
+-- still holds.
+local function writeScope(s, new)
   for _, w in ipairs(s.windows) do
-    t[k], t[k + 1], t[k + 2], t[k + 3], t[k + 4], t[k + 5], t[k + 6] = w.n, w.w, w.born, w.tat, w.granted, w.seen, w.counted
-    t[k + 7] = w.own.h
-    k = writeSlots(w.own, t, k + 8)
-    k = writeSlots(w.others, t, k)
-    texts[o + 1], texts[o + 2] = w.own.s, w.others.s
-    o = o + 2
+    if w.own.new or w.own.d ~= NONE or w.others.new or w.others.d ~= NONE then new = true end
+  end
+  local out, k, text, o, begins = {pack(SCOPE,
+    s.known, s.since, s.till, s.cause, s.solo, s.soloBy, s.silent, s.told, s.level, s.levelBy, #s.windows, #s.seats)}, 1, {}, 0, 0
+  for _, w in ipairs(s.windows) do
+    local own, others = w.own, w.others
+    local o1, z1, o2, z2 = own.o, own.z, others.o, others.z
+    if new then
+      o1, z1 = begins, 0
+      if own.n > 0 then o, z1 = pieces(own, text, o) end
+      o2, z2 = o1 + z1, 0
+      if others.n > 0 then o, z2 = pieces(others, text, o) end
+      begins = o2 + z2
+    end
+    local l1, l2
+    local n1, n2
+    n1, o1, z1, l1 = begun(own, o1, z1)
+    n2, o2, z2, l2 = begun(others, o2, z2)
+    k = k + 1
+    out[k] = pack(WINDOW, w.n, w.w, w.born, w.tat, w.granted, w.seen, w.counted, own.h, n1, o1, z1, l1, n2, o2, z2, l2)
+    if l1 + l2 > 0 then
+      for _, x in ipairs({own, others}) do
+        for i, v in pairs(x.large) do
+          k = k + 1
+          out[k] = pack(LARGE, i, v)
+        end
+      end
+    end
   end
   for _, x in ipairs(s.seats) do
-    t[k], t[k + 1], t[k + 2], t[k + 3], t[k + 4], t[k + 5], t[k + 6] = x[1], x[2], x[3], x[4], x[5], x[6], x[7]
-    k = k + 7
+    k = k + 1
+    out[k] = pack(SEAT, #x[1], x[1], x[2], x[3], x[4], x[5], x[6], x[7])
   end
-  return encode(t), concat(texts)
+  return concat(out), new and concat(text)
 end
 
 -- The clock is the server's. Whoever is late changes nothing.
@@ -286,8 +339,8 @@ local stored = redis.call('HMGET', key, unpack(fields))
 
 -- The ledger: version of this layout, epoch, now, credit, when the key expires.
 -- What another version has written is left alone until it expires.
-local VERSION = 1
-local ledger = stored[1] and decode(stored[1])
+local VERSION = 2
+local ledger = stored[1] and {unpackFrom(LEDGER, stored[1], 1)}
 local fresh = not ledger
 if fresh then
   ledger = {VERSION, raw, raw, 0, 0}
@@ -323,19 +376,24 @@ end
 -- anything in it counts: nothing is ever decided by its absence.
 local function save()
   local lasts = 0
-  local values = {'l', '', 'a', '', '', ''}
-  local function put(s, k, f, g)
+  local values, k = {'l', ''}, 2
+  local function put(s, f, g, new)
     for _, w in ipairs(s.windows) do lasts = max(lasts, w.w) end
     lasts = max(lasts, s.till - now, s.levelBy - now)
-    values[k], values[k + 2] = f, g
-    values[k + 1], values[k + 3] = writeScope(s)
+    local head, text = writeScope(s, new)
+    values[k + 1], values[k + 2] = f, head
+    k = k + 2
+    if text then
+      values[k + 1], values[k + 2] = g, text
+      k = k + 2
+    end
   end
-  put(app, 3, 'a', 'A')
-  for i, s in ipairs(scopes) do put(s, 4 * i + 3, fields[2 * i + 2], fields[2 * i + 3]) end
+  put(app, 'a', 'A', fresh)
+  for i, s in ipairs(scopes) do put(s, fields[2 * i + 2], fields[2 * i + 3], not stored[2 * i + 2]) end
   lasts = lasts + 60000
   local renew = now + lasts > ledger[5]
   if renew then ledger[5] = now + lasts + 10000 end
-  values[2] = encode(ledger)
+  values[2] = pack(LEDGER, ledger[1], ledger[2], ledger[3], ledger[4], ledger[5])
   redis.call('HSET', key, unpack(values))
   if renew then redis.call('PEXPIRE', key, lasts + 10000) end
 end
