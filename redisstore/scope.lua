@@ -339,7 +339,7 @@ local stored = redis.call('HMGET', key, unpack(fields))
 
 -- The ledger: version of this layout, epoch, now, credit, when the key expires.
 -- What another version has written is left alone until it expires.
-local VERSION = 2
+local VERSION = 1
 local ledger = stored[1] and {unpackFrom(LEDGER, stored[1], 1)}
 local fresh = not ledger
 if fresh then
