@@ -213,7 +213,8 @@ func TestErrorReplies(t *testing.T) {
 		{ReasonDenied, []any{"ACL", "SETUSER", "default", "-eval", "-evalsha"}, []any{"ACL", "SETUSER", "default", "+eval", "+evalsha"}},
 		{ReasonDenied, []any{"ACL", "SETUSER", "default", "resetkeys"}, []any{"ACL", "SETUSER", "default", "allkeys"}},
 		{ReasonData, []any{"SET", key, "x"}, []any{"DEL", key}},
-		{ReasonData, []any{"HSET", key, "l", "\x96\x02\x00\x00\x00\x00\x00"}, []any{"DEL", key}},
+		{ReasonData, []any{"HSET", key, "l", "what is this"}, []any{"DEL", key}},
+		{ReasonData, []any{"HSET", key, "l", "?"}, []any{"DEL", key}},
 	} {
 		server.do("FLUSHALL")
 		s := patient(t, server.url(), nil)

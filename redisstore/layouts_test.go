@@ -68,7 +68,7 @@ func TestOtherVersionsLedger(t *testing.T) {
 	server := startServer(t)
 	s := patient(t, server.url(), nil)
 	key := s.keyOf(aBudget)
-	server.do("HSET", key, "l", "\x95\x09\x01\x01\x00\x00") // version 9
+	server.do("HSET", key, "l", "\x40\x22\x00\x00\x00\x00\x00\x00") // version 9
 	before := server.do("HGETALL", key)
 	_, err := s.Admit(t.Context(), oneCall())
 	var e *AwayError

@@ -340,12 +340,13 @@ local stored = redis.call('HMGET', key, unpack(fields))
 -- The ledger: version of this layout, epoch, now, credit, when the key expires.
 -- What another version has written is left alone until it expires.
 local VERSION = 1
-local ledger = stored[1] and {unpackFrom(LEDGER, stored[1], 1)}
-local fresh = not ledger
-if fresh then
-  ledger = {VERSION, raw, raw, 0, 0}
-elseif ledger[1] ~= VERSION then
-  return redis.error_reply('VERSION of what is stored: ' .. tostring(ledger[1]) .. ', of this relay: ' .. VERSION)
+local fresh, ledger = not stored[1], {VERSION, raw, raw, 0, 0}
+if not fresh then
+  local read, version = pcall(unpackFrom, '>d', stored[1], 1)
+  if not read or version ~= VERSION then
+    return redis.error_reply('VERSION of what is stored: ' .. (read and version or 'unknown') .. ', of this relay: ' .. VERSION)
+  end
+  ledger = {unpackFrom(LEDGER, stored[1], 1)}
 end
 local now = max(raw, ledger[3]) -- time never runs backwards
 ledger[3] = now
