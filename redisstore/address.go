@@ -233,7 +233,7 @@ func (a Address) client(timeout time.Duration, trusted *x509.CertPool) redis.Uni
 
 		// A connection takes several ways there and back until it can be used,
 		// for which calls don't wait.
-		MinIdleConns: 3,
+		MinIdleConns: 10,
 
 		// No commands beyond those that docs/operations.md lists.
 		Protocol: 2, DisableIdentity: true,

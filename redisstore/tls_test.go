@@ -240,8 +240,7 @@ func TestTLSFromAfar(t *testing.T) {
 		})
 	}
 	all.Wait()
-	t.Logf("%d of 80 calls failed", bad.Load())
-	if bad.Load() == 80 {
-		t.Errorf("%d of 80 calls failed", bad.Load())
+	if bad.Load() > 8 { // none does unless the machine has no time
+		t.Errorf("%d of 80 calls failed, four at once", bad.Load())
 	}
 }

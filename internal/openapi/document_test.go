@@ -65,7 +65,8 @@ func read(t *testing.T, d openapi.Document) (*openapi3.T, error) {
 	if err != nil {
 		return nil, err
 	}
-	return doc, doc.Validate(t.Context(), openapi3.EnableExamplesValidation())
+	err = doc.Validate(t.Context(), openapi3.EnableExamplesValidation())
+	return doc, err
 }
 
 // All that can be said arrives with a reader that isn't ours.

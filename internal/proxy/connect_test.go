@@ -89,7 +89,8 @@ func TestConnect(t *testing.T) {
 		t.Errorf("through the tunnel came %v", got)
 	}
 	want := TunnelTraffic{"ddragon.leagueoflegends.com", 0, 1, int64(len("opaque\x00bytes")), int64(len("static"))}
-	for end := time.Now().Add(5 * time.Second); tunnels.Traffic()[0].Open > 0 && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(5 * time.Second); tunnels.Traffic()[0].Open > 0 && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
 	}
 	if got := tunnels.Traffic(); len(got) != 1 || got[0] != want {
 		t.Errorf("counted %+v, want %+v", got, want)

@@ -56,6 +56,30 @@ func TestCostOfQueues(t *testing.T) {
 	measured(t, "at 50 calls/s of Riot's: 10 waiters %.1f calls/s of the store at %.0f µs, 2,000 waiters %.1f at %.0f µs, all that the server does included", few, fewCPU, many, manyCPU)
 }
 
+// The more calls a key may make, the more of them one question of the store is
+// for.
+func TestCostOfABusyKey(t *testing.T) {
+	t.Parallel()
+	redis := startRedis(t)
+	r := newRig(t, "1000:2")
+	r.startAll(redis.URL(), redis.URL(), redis.URL())
+	all := r.backlog(80)
+	time.Sleep(4 * time.Second)
+	before, from := usedBy(t, redis), time.Now()
+	time.Sleep(5 * time.Second)
+	after, to := usedBy(t, redis), time.Now()
+	accepted := float64(r.accepted(from, to))
+	asked := float64(after.calls - before.calls)
+	perCall := float64((after.cpu - before.cpu).Microseconds()) / accepted
+	if asked > accepted/2 && !busy() {
+		t.Errorf("%.0f calls were accepted, for which the store was asked %.0f times", accepted, asked)
+	}
+	r.most(0)
+	r.noFailures(all...)
+	measured(t, "at %.0f calls/s of Riot's with one key: %.1f calls/s of the store, %.0f µs of its processor for each of Riot's, all that the server does included",
+		accepted/to.Sub(from).Seconds(), asked/to.Sub(from).Seconds(), perCall)
+}
+
 // A call at a quiet time waits for one way to the store and back, no longer.
 func TestAddedWait(t *testing.T) {
 	t.Parallel()
