@@ -78,7 +78,7 @@ func (m *Machine) ask(now limit.Instant, a *account) *Ask {
 	if a.flush = limit.Never; len(a.done) > 0 {
 		a.flush = now
 	}
-	q.Burst, q.Margin, q.Trip, q.Horizon = m.cfg.Burst, a.host.margin.J(), a.host.margin.Least(), m.desk.horizon
+	q.Burst, q.Margin, q.Trip, q.Horizon = m.cfg.Burst, a.host.margin.J(), a.host.margin.Least(), m.horizon(a, q)
 	if a.key >= 0 {
 		q.Assumed = m.cfg.Assumed
 	}
@@ -88,6 +88,34 @@ func (m *Machine) ask(now limit.Instant, a *account) *Ask {
 	}
 	a.asking = true
 	return q
+}
+
+// Where calls are denser than denseStep permits are asked for up to denseFor
+// further ahead: so the store isn't asked more often for more calls. What is
+// granted takes up room until it starts, so it is no more than a hundredth of a
+// window.
+const (
+	denseStep = 10 * time.Millisecond
+	denseFor  = 80 * time.Millisecond
+)
+
+// horizon is how far ahead permits are asked for.
+func (m *Machine) horizon(a *account, q *Ask) time.Duration {
+	d := m.desk.horizon
+	if a.key < 0 {
+		return d
+	}
+	app := m.app(a.host, a.key)
+	shortest := app.Shortest()
+	for _, b := range q.buckets {
+		if w := m.method(b, a.key).Shortest(); w > 0 {
+			shortest = min(shortest, w)
+		}
+	}
+	if step := app.Step(); step < denseStep {
+		d += min(denseFor*(denseStep-step)/denseStep, shortest/100)
+	}
+	return d
 }
 
 // giveBack reports the leases that nobody waits for, or that are too old.

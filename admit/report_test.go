@@ -58,3 +58,29 @@ func TestNewLimitsAreToldAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// Where calls are dense permits are asked for further ahead, by no more than a
+// hundredth of the shortest window.
+func TestHorizonOfDenseCalls(t *testing.T) {
+	for _, c := range []struct {
+		app, method string
+		want        time.Duration
+	}{
+		{"500:10", "500:10", 20 * time.Millisecond},
+		{"5000:10", "5000:10", 84 * time.Millisecond},
+		{"5000:10,30000:600", "5000:10", 20 * time.Millisecond}, // a call every 20 ms
+		{"500:1", "500:1", 30 * time.Millisecond},
+		{"5000:10", "100:1", 30 * time.Millisecond},
+	} {
+		desk := newCounter(t, 1)
+		desk.call("/x", 1, -1)
+		desk.reply(desk.only(), 1)
+		desk.m.Sent(desk.now, desk.let[0])
+		desk.wait(50 * time.Millisecond)
+		desk.m.Answer(desk.now, desk.let[0], limit.Answer{Status: 200, AppLimit: c.app, MethodLimit: c.method})
+		desk.call("/x", 1, -1)
+		if q := desk.only(); q.Horizon != c.want {
+			t.Errorf("app %s, method %s: %v, want %v", c.app, c.method, q.Horizon, c.want)
+		}
+	}
+}

@@ -51,6 +51,15 @@ func (s *Scope) Shortest() time.Duration {
 	return s.windows[0].quota.W
 }
 
+// Step gives the distance of calls that are spread evenly over all windows; 0
+// without one.
+func (s *Scope) Step() (d time.Duration) {
+	for _, w := range s.windows {
+		d = max(d, w.quota.W/time.Duration(w.n()))
+	}
+	return d
+}
+
 // Next gives the earliest moment at which every one of the scopes lets one
 // more call go; now when that is at once, Never when it hangs on calls under
 // way. Nil scopes are skipped.

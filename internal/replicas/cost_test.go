@@ -61,10 +61,10 @@ func TestCostOfQueues(t *testing.T) {
 func TestCostOfABusyKey(t *testing.T) {
 	t.Parallel()
 	redis := startRedis(t)
-	r := newRig(t, "1000:2")
+	r := newRig(t, "5000:10")
 	r.startAll(redis.URL(), redis.URL(), redis.URL())
 	all := r.backlog(80)
-	time.Sleep(4 * time.Second)
+	time.Sleep(12 * time.Second) // until a window is full
 	before, from := usedBy(t, redis), time.Now()
 	time.Sleep(5 * time.Second)
 	after, to := usedBy(t, redis), time.Now()
