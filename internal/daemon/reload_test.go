@@ -183,7 +183,7 @@ func TestHardeningKeysAllDeadAtTheRelay(t *testing.T) {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	a := g.get(g.front + status)
-	if a.status != 503 || a.header.Get("X-Riftrelay-Reason") != "no_available_key" || a.header.Get("Retry-After") != "1" || !strings.Contains(a.body, "main: 401 Unknown apikey") {
+	if a.status != 503 || a.header.Get("X-Riftrelay-Reason") != "no_available_key" || a.header.Get("Retry-After") != "1" || !strings.Contains(a.body, "main: 401 Unknown apikey") || !strings.Contains(a.body, "24 hours") {
 		t.Errorf("%d %v %s", a.status, a.header, a.body)
 	}
 	a = g.get(g.front + "/readyz")

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"riftrelay"
@@ -78,6 +79,9 @@ func replyForRejected(e *riftrelay.RejectedError) reply {
 	case riftrelay.ReasonTimeout:
 		say(http.StatusTooManyRequests, "the call waited as long as it may for the rate limits"+at)
 	case riftrelay.ReasonNoKey, riftrelay.ReasonTooManyKeys:
+		if strings.Contains(e.Detail, "401 Unknown apikey") {
+			r.message += "; a development key ends after 24 hours, and a new one takes its place without a restart"
+		}
 		say(http.StatusServiceUnavailable, "no API key that can be used now")
 	case riftrelay.ReasonShuttingDown:
 		say(http.StatusServiceUnavailable, "the relay is shutting down")
