@@ -197,6 +197,9 @@ func TestBadNetwork(t *testing.T) {
 		from := time.Now()
 		time.Sleep(4 * time.Second)
 		use := r.rate(from, time.Now()) / limitRate
+		if c.delay == 15*time.Millisecond && r.losses() > 0 {
+			noTime()
+		}
 		if use < least(c.least) {
 			t.Errorf("%s: use %.1f %%", c.name, 100*use)
 			r.tell()
