@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"math"
 	"slices"
 	"time"
 )
@@ -159,8 +160,7 @@ func (s *Scope) Adopt(now Instant, v View) {
 // Caps.
 const (
 	// aloneShare is the part of a limit that all replicas together use while
-	// the store is away: the rest is for what had been granted since the last
-	// view.
+	// the store is away: the rest is for what they hear of late.
 	aloneShare = 0.9
 )
 
@@ -185,10 +185,10 @@ func (s *Scope) GoAlone(now Instant, replicas int, j time.Duration) {
 			w.cap, w.capNext, w.capAt = min(n, share), share, now.Add(w.quota.W+SendBy+j)
 			continue
 		}
-		share, used := most/replicas, most // a view of long ago says nothing
+		share, used := most/replicas, most
 		for _, x := range l.view.Windows {
-			if x.W == w.quota.W && now.Sub(l.seen) < max(aloneFresh, w.quota.W/10) {
-				used = x.Used + x.Others
+			if x.W == w.quota.W {
+				used = x.Used + x.Others + w.during(now.Sub(l.seen)) // others went on meanwhile
 			}
 		}
 		room := max(0, most-used) / replicas
@@ -201,14 +201,16 @@ func (s *Scope) GoAlone(now Instant, replicas int, j time.Duration) {
 	}
 }
 
+// during gives how many calls all replicas together start in d at most, spread
+// evenly.
+func (w *window) during(d time.Duration) int {
+	return int(math.Ceil(float64(w.n()) * min(1, float64(d)/float64(w.quota.W))))
+}
+
 // aloneWary is for how long a replica alone uses its share of what was free, and
 // not again what its own calls give back: if it alone has lost the store, the
 // others do so.
 const aloneWary = 400 * time.Millisecond
-
-// aloneFresh is how old a view may be for the room in it to be shared out; of
-// long windows a tenth, in which the others use the tenth that is left over.
-const aloneFresh = 2 * time.Second
 
 // Rejoin has the store judge again. Until the moment given, when all replicas
 // have told it what they spent, the caps hold as well.

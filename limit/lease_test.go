@@ -14,18 +14,18 @@ func viewOf(used int, quotas ...Quota) View {
 	return v
 }
 
-// What the store said last is worth more for long windows: the tenth that is
-// left over while it is away lasts for a tenth of the window.
+// Since the store said what was used the others have gone on, as fast as may be.
 func TestAloneWithAnOldView(t *testing.T) {
 	second, long := Quota{100, 2 * time.Second}, Quota{1_200_000, 10 * time.Minute}
 	for _, c := range []struct {
 		age         time.Duration
 		short, much int // caps
 	}{
-		{time.Second, (90 - 30) / 3, (1_080_000 - 30) / 3},
-		{3 * time.Second, 0, (1_080_000 - 30) / 3},
-		{59 * time.Second, 0, (1_080_000 - 30) / 3},
-		{61 * time.Second, 0, 0},
+		{0, (90 - 30) / 3, (1_080_000 - 30) / 3},
+		{500 * time.Millisecond, (90 - 30 - 25) / 3, (1_080_000 - 30 - 1000) / 3},
+		{3 * time.Second, 0, (1_080_000 - 30 - 6000) / 3},
+		{time.Minute, 0, (1_080_000 - 30 - 120_000) / 3},
+		{time.Hour, 0, 0},
 	} {
 		s := NewScope(0, []Quota{second, long})
 		s.Lease(true)

@@ -91,5 +91,5 @@ func TestClusterSlotMoves(t *testing.T) {
 	if s == nil || s.Away != "" && !busy() {
 		t.Errorf("the store is %+v", s)
 	}
-	measured(t, "a slot moved twice under load: use %.1f %%, full rate after %v; own 429s %d; fullest interval %d", 100*use, ms(full), r.violations(), r.worst())
+	measured(t, "a slot moved twice under load: use %.1f %%, full rate after %v; own 429s %d; fullest interval %d; store lost %d times", 100*use, ms(full), r.violations(), r.worst(), r.losses())
 }

@@ -37,7 +37,7 @@ func TestReplicaKilled(t *testing.T) {
 		r.startAll(redis.URL())
 	}
 	r.most(0)
-	measured(t, "replica killed × %d: full rate after %v at most; own 429s %d; fullest interval %d", len(back), longest(back), r.violations(), r.worst())
+	measured(t, "replica killed × %d: full rate after %v at most; own 429s %d; fullest interval %d; store lost %d times", len(back), longest(back), r.violations(), r.worst(), r.losses())
 }
 
 // untilFull waits until a window is used to at least 90 %, and gives how long
