@@ -40,7 +40,7 @@ func run(args []string, w io.Writer) error {
 	flags.DurationVar(&p.trip, "trip", time.Millisecond, "a replica's way to the store and back")
 	flags.DurationVar(&p.riot, "riot", 60*time.Millisecond, "time that Riot takes")
 	flags.DurationVar(&p.length, "for", 5*time.Second, "virtual time that is measured, after five seconds")
-	cpu := flags.Float64("cpu", 140, "processor time of Redis for each call, in µs")
+	cpu := flags.Float64("cpu", 95, "processor time of Redis for each call, in µs")
 	rate := flags.Int("rate", 0, "requests/s; 0 = several")
 	if err := flags.Parse(args); err != nil {
 		return err
