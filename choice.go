@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"riftrelay/route"
 )
@@ -23,6 +24,16 @@ type choice struct {
 	moved  bool    // went to another key after a 401 or 403
 	id     uint64  // stands for the player's id in the path; 0 without
 	failed []*held // can't decrypt the id
+}
+
+// Estimate is Limiter.Estimate for a call with this escaped path, which says
+// more of it than the route: on which key a player's id has to go, and to which
+// group of keys a path belongs that the table doesn't list.
+func (t *Transport) Estimate(r route.Route, path string, o Options) (time.Duration, error) {
+	if r.Method != nil {
+		o.choice = t.choose(r, path, &o)
+	}
+	return t.Limiter.Estimate(r, o)
 }
 
 // choose makes the choice for a call: nil where there is none.
@@ -106,7 +117,7 @@ func (t *Transport) moves(c *choice, r route.Route, o *Options, p Permit, resp *
 	if c == nil {
 		return false
 	}
-	if c.id != 0 && resp.StatusCode/100 == 2 {
+	if c.id != 0 && (resp.StatusCode/100 == 2 || c.known && !undecryptable) {
 		t.Limiter.ids17.put(c.id, p.key.id)
 	}
 	switch {
@@ -161,7 +172,7 @@ func peek(resp *http.Response) string {
 	return strings.ToLower(string(data))
 }
 
-// idMemory knows which key gave which id, of the 100,000 or so used last. The
+// idMemory knows which key gave which id, of the 100,000 or so put last. The
 // zero value is not ready: use newIDMemory.
 type idMemory struct {
 	seed       maphash.Seed
@@ -183,9 +194,7 @@ func (m *idMemory) get(id uint64) (key int, ok bool) {
 	if key, ok = m.young[id]; ok {
 		return key, true
 	}
-	if key, ok = m.old[id]; ok {
-		m.add(id, key)
-	}
+	key, ok = m.old[id]
 	return key, ok
 }
 

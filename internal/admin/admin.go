@@ -23,13 +23,14 @@ import (
 	"riftrelay/route"
 )
 
-// Limiter is what is asked and changed. *riftrelay.Limiter is one.
+// Limiter is what is asked and changed: a *riftrelay.Limiter, with the Estimate
+// of its Transport.
 type Limiter interface {
 	// Snapshot describes the state at this moment.
 	Snapshot() riftrelay.Snapshot
-	// Estimate predicts the wait of a call that came now; its error is a
-	// *riftrelay.RejectedError.
-	Estimate(route.Route, riftrelay.Options) (time.Duration, error)
+	// Estimate predicts the wait of a call with this escaped path that came now;
+	// its error is a *riftrelay.RejectedError.
+	Estimate(r route.Route, path string, o riftrelay.Options) (time.Duration, error)
 	// DisableKey keeps all calls off a key. Its error, and that of the two
 	// below, matches riftrelay.ErrUnknownKey.
 	DisableKey(name string) error

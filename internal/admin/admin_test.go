@@ -45,11 +45,12 @@ type fixed struct {
 	wait time.Duration
 	err  error
 	got  *riftrelay.Options
+	path *string
 }
 
-func (f fixed) Estimate(_ route.Route, o riftrelay.Options) (time.Duration, error) {
+func (f fixed) Estimate(_ route.Route, path string, o riftrelay.Options) (time.Duration, error) {
 	if f.got != nil {
-		*f.got = o
+		*f.got, *f.path = o, path
 	}
 	return f.wait, f.err
 }
@@ -159,10 +160,11 @@ func TestPrintStore(t *testing.T) {
 func TestEstimate(t *testing.T) {
 	const path = "/lol/status/v4/platform-data"
 	var got riftrelay.Options
-	status, body := ask(t, fixed{wait: 1250 * time.Millisecond, got: &got}, "/api/v1/estimate?priority=high&host=euw1&path="+path)
+	var asked string
+	status, body := ask(t, fixed{wait: 1250 * time.Millisecond, got: &got, path: &asked}, "/api/v1/estimate?priority=high&host=euw1&path="+path+"%3Fa=b")
 	var e admin.Estimate
-	if err := json.Unmarshal(body, &e); err != nil || status != http.StatusOK || e.Wait == nil || *e.Wait != 1.25 || e.Method != path || e.Priority != "high" || got.Priority != riftrelay.High {
-		t.Errorf("%d %s, asked with %+v", status, body, got)
+	if err := json.Unmarshal(body, &e); err != nil || status != http.StatusOK || e.Wait == nil || *e.Wait != 1.25 || e.Method != path || e.Priority != "high" || got.Priority != riftrelay.High || asked != path {
+		t.Errorf("%d %s, asked of %q with %+v", status, body, asked, got)
 	}
 	status, body = ask(t, fixed{err: &riftrelay.RejectedError{Reason: riftrelay.ReasonNoKey, Detail: "no key is configured"}}, "/api/v1/estimate?host=euw1&path="+path)
 	if !strings.Contains(string(body), `"wait_seconds": null`) || !strings.Contains(string(body), `"refused": "no_available_key"`) || status != http.StatusOK {

@@ -54,7 +54,7 @@ func estimate(l Limiter, m Matcher, q url.Values) (status int, v any) {
 		return bad("%s", err)
 	}
 	e := Estimate{Host: r.Host, Method: r.Method.String(), Priority: o.Priority.String()}
-	wait, err := l.Estimate(r, o)
+	wait, err := l.Estimate(r, path, o)
 	var rejected *riftrelay.RejectedError
 	switch {
 	case err == nil:

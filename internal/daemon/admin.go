@@ -8,20 +8,28 @@ import (
 	"net/http/pprof"
 	"slices"
 	"strings"
+	"time"
 
 	"riftrelay"
 	"riftrelay/internal/admin"
 	"riftrelay/internal/config"
 	"riftrelay/internal/dashboard"
 	"riftrelay/internal/explorer"
+	"riftrelay/route"
 )
 
 // operator does what is wanted of the keys through the admin API. The log hears
 // of what changes by the hooks.
 type operator struct {
 	*riftrelay.Limiter
-	health *health
-	log    *slog.Logger
+	pipeline *riftrelay.Transport
+	health   *health
+	log      *slog.Logger
+}
+
+// Estimate is the pipeline's, which knows on which key a player's id has to go.
+func (o operator) Estimate(r route.Route, path string, with riftrelay.Options) (time.Duration, error) {
+	return o.pipeline.Estimate(r, path, with)
 }
 
 func (o operator) DisableKey(name string) error {
@@ -53,7 +61,7 @@ func (r *relay) newAdmin(metrics http.Handler) http.Handler {
 	mux.HandleFunc("/healthz", r.health.alive)
 	mux.HandleFunc("/readyz", r.health.ready)
 	mux.Handle(admin.Root, admin.Handler(admin.Options{
-		Limiter: operator{r.limiter, r.health, r.log}, Matcher: s.Table, Guard: guard, Description: explorer.Description(description),
+		Limiter: operator{r.limiter, r.pipeline, r.health, r.log}, Matcher: s.Table, Guard: guard, Description: explorer.Description(description),
 		Clients: r.clientStates,
 		Reload: func() (admin.Reloaded, error) {
 			r.reloadClients("admin API")

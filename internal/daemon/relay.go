@@ -23,6 +23,7 @@ type relay struct {
 	settings *config.Settings
 	log      *slog.Logger
 	limiter  *riftrelay.Limiter
+	pipeline *riftrelay.Transport
 	store    limit.Store // nil = none
 	base     *http.Transport
 	health   *health
@@ -101,7 +102,7 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks, store 
 	if s.MetricsOnRelay {
 		local["/metrics"] = meters.Handler()
 	}
-	r.limiter, r.base, r.health, r.keeper = limiter, base, health, keeper
+	r.limiter, r.pipeline, r.base, r.health, r.keeper = limiter, pipeline, base, health, keeper
 	keys := s.Keys()
 	r.keys.Store(&keys)
 	var explore http.Handler

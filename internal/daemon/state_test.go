@@ -63,6 +63,24 @@ func TestStateFile(t *testing.T) {
 	g.stopAndWait(t)
 }
 
+// An estimate waits for the key that gave a player's id, as the call would.
+func TestEstimateOfAPlayersID(t *testing.T) {
+	g := startRig(t, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: "5:600"}}}, map[string]string{"RIOT_TOKEN": "main=RGAPI-CANARY-a,spare=RGAPI-CANARY-b", "PACING": "burst"})
+	by := "/lol/summoner/v4/summoners/by-puuid/" + strings.Repeat("p", 78)
+	for range 5 {
+		if code := getStatus(t, g, g.front+"/euw1"+by); code != http.StatusOK {
+			t.Fatal(code)
+		}
+	}
+	for path, waits := range map[string]bool{by: true, "/lol/summoner/v4/summoners/by-puuid/x": false} {
+		var e admin.Estimate
+		if err := json.Unmarshal(body(t, g, g.admin+"/api/v1/estimate?host=euw1&path="+path), &e); err != nil || e.Wait == nil || (*e.Wait > 500) != waits {
+			t.Errorf("%s: %+v, %v", path, e, err)
+		}
+	}
+	g.stopAndWait(t)
+}
+
 func TestDamagedStateFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "state.json")
 	if err := os.WriteFile(file, []byte(`{"version":1,"sco`), 0o600); err != nil {
