@@ -78,6 +78,9 @@ func TestTypingErrorsInDotEnv(t *testing.T) {
 		{"PROT", "PORT"}, {"port", "PORT"}, {"QUEUE_CAPACTIY", "QUEUE_CAPACITY"}, {"RIOT_TOKENS", "RIOT_TOKEN"},
 		{"HOST", "HOSTS"}, {"UPSTREAM_HTTP", "UPSTREAM_HTTP2"}, {"API_KEYS", "API_KEY"}, {"LOGLEVEL", "LOG_LEVEL"},
 		{"SORT", "PORT"}, {"PART_", ""}, {"DATABASE_URL", ""}, {"UPSTREAM", ""}, {"QUEUE", ""}, {"PORT", ""}, {"GIT_TOKEN", "RIOT_TOKEN"},
+		{"RATE_BUDGT_x", "RATE_BUDGET_x"}, {"RATE_BUDGETS_Bot", "RATE_BUDGET_Bot"}, {"rate_budget_a_overrides", "RATE_BUDGET_a_OVERRIDES"}, {"CLIENT_x_BUDGT", "CLIENT_x_BUDGET"},
+		{"CLIENTS_a_b_PRIORITY", "CLIENT_a_b_PRIORITY"}, {"client_a_allow", "CLIENT_a_ALLOW"}, {"CLIENT_a_ALOW", "CLIENT_a_ALLOW"}, {"RATE_BUDGT_", ""}, {"RATE_BUDGET", ""},
+		{"CLIENT_SECRET", ""}, {"CLIENT_ID_FLOW", ""}, {"CLIENT_BUDGET", ""},
 	}
 	for _, tt := range tests {
 		w := world{env: map[string]string{"RIOT_TOKEN": "RGAPI-x"}, files: map[string]string{".env": tt.name + "=1\n"}}
@@ -96,6 +99,7 @@ func TestTypingErrorsInTheEnvironment(t *testing.T) {
 	const said = " in the environment is not a setting and was ignored; is "
 	for name, near := range map[string]string{
 		"QUEUE_CAPACTY": "QUEUE_CAPACITY", "PACNG": "PACING", "LOGLEVEL": "LOG_LEVEL", "log_level": "LOG_LEVEL", "RATE_BUDGET_x": "",
+		"RATE_BUDGT_x": "RATE_BUDGET_x", "CLIENT_x_BUDGT": "CLIENT_x_BUDGET", "rate_budget_x": "RATE_BUDGET_x", "CLIENT_SECRET": "", "RATE_LIMIT_x": "",
 		"HOST": "", "PORTS": "", "SORT": "", "APP_KEY": "", "API_KEYS": "", "SSL_CERT_FILE": "", "SSL_KEY_FILE": "", "QUEUE": "", "RIOT_API_KEY": "", "RIOT_TOKENS": "",
 	} {
 		w := world{env: map[string]string{"RIOT_TOKEN": "RGAPI-x", name: "1"}, files: map[string]string{}}

@@ -3,14 +3,20 @@ package config
 import "strings"
 
 // nearest finds the setting that name is a misspelling of: at most two letters wrong, one in a short name, or another case.
-// It finds nothing for the name of a setting.
+// It finds nothing for the name of a setting. Of a family's names, one letter may be wrong round the id.
 func nearest(name string, known []setting) (string, bool) {
 	upper := strings.ToUpper(name)
 	best, least := "", 3
-	if inFamily(upper, known) {
+	if inFamily(name, known) {
 		return "", false
 	}
 	for _, s := range known {
+		if s.isFamily() {
+			if near, ok := s.nearest(name); ok {
+				return near, true
+			}
+			continue
+		}
 		for _, n := range append([]string{s.name}, s.aliases...) {
 			if n == name {
 				return "", false
@@ -22,6 +28,26 @@ func nearest(name string, known []setting) (string, bool) {
 		}
 	}
 	return best, best != ""
+}
+
+// nearest finds the name of the family's that name is a misspelling of: what stands round the id must begin or end at an
+// underline, as the id may be any word.
+func (s setting) nearest(name string) (string, bool) {
+	before, after, _ := strings.Cut(s.name, familyID)
+	upper := strings.ToUpper(name)
+	for i := max(0, len(before)-1); i <= min(len(before)+1, len(name)); i++ {
+		for j := max(i+1, len(name)-len(after)-1); j <= min(len(name)-len(after)+1, len(name)); j++ {
+			head, tail := upper[:i], upper[j:]
+			if !strings.HasSuffix(head, "_") || tail != "" && tail[0] != '_' || slips(head, before)+slips(tail, after) > 1 {
+				continue
+			}
+			near := before + name[i:j] + after
+			if _, ok := s.idOf(strings.ToUpper(near)); ok {
+				return near, true
+			}
+		}
+	}
+	return "", false
 }
 
 // slips counts the letters missing, extra, wrong or swapped with their neighbour between a and b; 3 stands for more.

@@ -76,7 +76,7 @@ func environmentSlips(env Env, variables []string, known []setting, r *report) {
 	const long = 6
 	var own []setting
 	for _, s := range known {
-		if len(s.name) >= long && !s.isFamily() {
+		if len(s.name) >= long {
 			own = append(own, setting{name: s.name})
 		}
 	}
@@ -86,7 +86,7 @@ func environmentSlips(env Env, variables []string, known []setting, r *report) {
 			continue
 		}
 		near, ok := nearest(name, own)
-		if !ok || slips(strings.ToUpper(name), near) > 1 {
+		if !ok || slips(strings.ToUpper(name), strings.ToUpper(near)) > 1 {
 			continue
 		}
 		if value, _ := env.Lookup(near); value == "" {
