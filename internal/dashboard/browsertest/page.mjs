@@ -2,6 +2,7 @@
 // test, which puts load on and starts the relay again.
 import assert from "node:assert/strict";
 import { mkdtempSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -223,6 +224,32 @@ await step("restart: offline is told, then it is live again by itself", async ()
   await page.waitForSelector(".rows .row");
   assert.equal(await page.evaluate(() => performance.timeOrigin), before, "nobody had to load the page again");
   assert.equal(await page.isVisible("#alerts >> text=newer page"), false);
+});
+
+await step("silence: a connection that stands still is told, and when it goes on", async () => {
+  const answers = new Set();
+  const between = createServer((client) => {
+    const { hostname, port } = new URL(RELAY_ADMIN);
+    const relay = connect(port, hostname);
+    answers.add(relay);
+    for (const [a, b] of [[client, relay], [relay, client]]) a.on("error", () => b.destroy()).on("close", () => b.destroy()).pipe(b);
+  });
+  await new Promise((ready) => between.listen(0, "127.0.0.1", ready));
+  const other = await browser.newPage();
+  const state = (s) => other.waitForSelector(`#live[data-state=${s}]`, { timeout: 20_000 });
+  await other.goto(`http://127.0.0.1:${between.address().port}/`);
+  await state("on");
+  const before = await other.evaluate(() => performance.timeOrigin);
+  for (const a of answers) a.pause();
+  await state("stale");
+  await other.waitForSelector("#alerts .alert[data-level=warn] >> text=No news for some seconds");
+  for (const a of answers) a.resume();
+  await state("on");
+  await other.waitForSelector("#alerts .alert >> text=No news", { state: "detached" });
+  assert.equal(await other.evaluate(() => performance.timeOrigin), before);
+  await other.context().close();
+  for (const a of answers) a.destroy();
+  await new Promise((ended) => between.close(ended));
 });
 
 await step("clients, and a store: there once there are tokens", async () => {
