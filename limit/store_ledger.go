@@ -168,9 +168,11 @@ func (a *asking) serve() {
 	for i, seat := range a.seats {
 		seat.until = a.claim(i)
 		a.app.until = max(a.app.until, seat.until)
-		for class, n := range seat.want {
-			// What the method holds back has no claim to the application's room.
-			a.app.want[class] += min(n, a.room(a.methods[i], class == classNormal))
+		for class := range seat.want {
+			// What the method holds back, for others too, has no claim to the
+			// application's room: who is first there and who is first here would
+			// wait for each other.
+			a.app.want[class] += a.methods[i].share(a.now, seat, class, a.room(a.methods[i], class == classNormal))
 		}
 	}
 }

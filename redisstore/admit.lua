@@ -437,9 +437,12 @@ for i = 1, ndemands do
   local x = seats[i]
   x[TILL] = till
   me[TILL] = max(me[TILL], till)
-  -- What the method holds back has no claim to the application's room.
-  if x[NORMAL] > 0 then me[NORMAL] = me[NORMAL] + min(x[NORMAL], room(asked[i], true)) end
-  if x[HIGH] > 0 then me[HIGH] = me[HIGH] + min(x[HIGH], room(asked[i], false)) end
+  -- What the method holds back, for others too, has no claim to the
+  -- application's room: who is first there and who is first here would wait for
+  -- each other.
+  local s = asked[i]
+  if x[NORMAL] > 0 then me[NORMAL] = me[NORMAL] + share(s, x, NORMAL, room(s, true)) end
+  if x[HIGH] > 0 then me[HIGH] = me[HIGH] + share(s, x, HIGH, room(s, false)) end
 end
 
 local most, least = 0, 0

@@ -86,6 +86,31 @@ var fairness = []promise{
 			u.Errorf("b starves: %v", got)
 		}
 	}},
+	{"one that had less of the application and one that had less of the method don't wait for each other", func(u *user) {
+		u.know("10:1", "m", "10:1", "n", "10:1")
+		got, next := 0, map[string]time.Duration{}
+		for at := time.Duration(0); at < 9*time.Second; at += 5 * time.Millisecond {
+			for _, name := range []string{"a", "b"} {
+				if at < next[name] {
+					continue
+				}
+				ask := asking(name, want("m", 50))
+				ask.Horizon = 25 * time.Millisecond
+				if name == "a" && at < 3*time.Second {
+					ask.Demands = append(ask.Demands, want("n", 50))
+				}
+				r := u.admit(ask)
+				u.sent(0, r.Grants...)
+				if next[name] = at + r.Waits[0].In; at >= 3*time.Second {
+					got += len(r.Grants)
+				}
+			}
+			u.Wait(5 * time.Millisecond)
+		}
+		if got < 58 {
+			u.Errorf("%d of 60 used", got)
+		}
+	}},
 	{"calls of a method that is full don't hold up those of others in other replicas", func(u *user) {
 		u.know("20:2", "full", "1:2", "free", wide)
 		u.mustGrant("a", "full", 100, 1)
