@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/url"
 	"os"
+
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -194,7 +196,8 @@ func (a Address) String() string {
 	return scheme + "://" + user + strings.Join(a.hosts, ",") + path
 }
 
-// secrets are what no text may contain, also as the URL has them.
+// secrets are what no text may contain, also as the URL has them. The longest
+// come first, so that none leaves the rest of one that begins like it.
 func (a Address) secrets() []string {
 	var list []string
 	for _, s := range []string{a.password, a.sentinelPassword} {
@@ -202,6 +205,7 @@ func (a Address) secrets() []string {
 			list = append(list, s, url.PathEscape(s), url.QueryEscape(s))
 		}
 	}
+	slices.SortFunc(list, func(a, b string) int { return len(b) - len(a) })
 	return list
 }
 
