@@ -127,7 +127,7 @@ func (m *Machine) Hint(now limit.Instant, key int, host string) {
 			}
 		}
 		if host == "" && a.epoch != 0 {
-			a.facts, a.flush = append(a.facts, fact{limit.Fact{}, now}), now // to hear of its epoch
+			a.hear = true
 		}
 		m.desk.wants(a, now)
 	}

@@ -52,7 +52,7 @@ func (m *Machine) ask(now limit.Instant, a *account) *Ask {
 	m.giveBack(now, a)
 	q := &Ask{Key: a.key, Host: a.host.name, account: a}
 	next := m.demand(now, a, q)
-	if nothing := len(a.done)+len(a.facts) == 0; len(q.Demands) == 0 && !a.merge && (nothing || now < a.flush) {
+	if nothing := len(a.done)+len(a.facts) == 0; len(q.Demands) == 0 && !a.merge && !a.hear && (nothing || now < a.flush) {
 		if len(a.with) > 0 {
 			next = min(next, now.Add(flushAfter))
 		}
@@ -86,7 +86,7 @@ func (m *Machine) ask(now limit.Instant, a *account) *Ask {
 		_, s := m.use(b, a.key)
 		s.Asking(q.wants[i])
 	}
-	a.asking = true
+	a.asking, a.hear = true, false
 	return q
 }
 
@@ -335,7 +335,7 @@ func (m *Machine) answered(q *Ask) {
 // after has an account looked at again that has been answered.
 func (m *Machine) after(now limit.Instant, a *account) {
 	at := a.flush
-	if a.merge {
+	if a.merge || a.hear {
 		at = now
 	}
 	if len(a.with) > 0 {

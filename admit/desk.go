@@ -49,6 +49,7 @@ type account struct {
 	flush  limit.Instant // when done and facts are to be reported at the latest
 	with   []*bucket     // that have leases
 	merge  bool          // what was spent here has to be told
+	hear   bool          // the store has to be asked, if only to hear of its epoch
 	from   limit.Instant // what was spent since then
 }
 

@@ -84,3 +84,23 @@ func TestHorizonOfDenseCalls(t *testing.T) {
 		}
 	}
 }
+
+// Who is told that the store may know nothing any more asks it, and says nothing
+// with that: a fact, also an empty one, ends the wait for a call that went alone.
+func TestHintIsAskedAbout(t *testing.T) {
+	c := answered(t, "500:10", "500:10")
+	c.wait(flushLatest)
+	c.m.Replied(c.now, c.now, c.only(), limit.Reply{Epoch: 1, App: limit.View{Known: true}})
+	c.m.Hint(c.now, -1, "")
+	q := c.only()
+	if len(q.Facts)+len(q.Done)+len(q.Demands) > 0 {
+		t.Errorf("asked %+v", q.Ask)
+	}
+	c.m.Hint(c.now, -1, "") // with a question under way, too
+	c.m.Replied(c.now, c.now, q, limit.Reply{Epoch: 1, App: limit.View{Known: true}})
+	c.m.Replied(c.now, c.now, c.only(), limit.Reply{Epoch: 1, App: limit.View{Known: true}})
+	c.wait(flushLatest)
+	if list := c.ask(); len(list) > 0 {
+		t.Errorf("asked again: %+v", list[0].Ask)
+	}
+}
