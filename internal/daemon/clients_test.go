@@ -15,10 +15,7 @@ import (
 
 // Every curl line of docs/clients.md gets Riot's answer.
 func TestDocsClientsCurl(t *testing.T) {
-	curl, err := exec.LookPath("curl")
-	if err != nil {
-		t.Skip("no curl on this machine")
-	}
+	curl := requireTool(t, "curl")
 	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "clients.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -53,10 +50,7 @@ func TestDocsClientsCurl(t *testing.T) {
 // A program that trusts the authority trusts nothing else by it: the line of
 // curl's that fails for a name outside.
 func TestForeignNameWithCurl(t *testing.T) {
-	curl, err := exec.LookPath("curl")
-	if err != nil {
-		t.Skip("no curl on this machine")
-	}
+	curl := requireTool(t, "curl")
 	dir := filepath.Join(t.TempDir(), "trust")
 	g, _ := startTrusted(t, riotsim.Config{}, map[string]string{"TRUST_DIR": dir})
 	out, err := exec.Command(curl, "--disable", "--silent", "--show-error", "--noproxy", "*", "--max-time", "20", "--cacert", filepath.Join(dir, trust.CertificateFile),
