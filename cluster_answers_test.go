@@ -45,3 +45,18 @@ func TestNonsenseIsTold(t *testing.T) {
 		}
 	})
 }
+
+// An error that can leave out that the store is away is asked to: whoever shows
+// it says so first.
+func TestStoreAwayIsSaidOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFlock(t, oneLimit("100:2"), patient, time.Millisecond)
+		f.replicas[0].store.refuses.Store(true)
+		if err := get(t.Context(), f.replicas[0].client, byPUUID); err != nil {
+			t.Error(err)
+		}
+		if s := f.replicas[0].limiter.Snapshot().Store; s == nil || s.Away != "it fails" {
+			t.Errorf("the state is %+v", s)
+		}
+	})
+}

@@ -2,7 +2,6 @@ package riftrelay_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -35,7 +34,12 @@ type farStore struct {
 	spoils atomic.Pointer[func(*limit.Reply)] // answers
 }
 
-var errStoreFails = errors.New("the store fails")
+var errStoreFails error = storeFault{}
+
+type storeFault struct{}
+
+func (storeFault) Error() string { return "the store is away: " + storeFault{}.Why() }
+func (storeFault) Why() string   { return "it fails" }
 
 // way is half of the trip, up to twice as long where that changes.
 func (s *farStore) way(ctx context.Context) error {

@@ -123,6 +123,9 @@ func TestPasswordsAreMasked(t *testing.T) {
 	}
 	defer s.Close()
 	_, away1 := s.State()
+	if why := away(errors.New("?"), nil).Why(); why != "network: ?" {
+		t.Errorf("why: %s", why)
+	}
 	for _, text := range []string{s.String(), away1.Error(), away(errors.New("dial s@cret, s%40cret"), s.link.secrets).Error()} {
 		if strings.Contains(text, "s@cret") || strings.Contains(text, "s%40cret") {
 			t.Errorf("shows the password: %s", text)

@@ -44,10 +44,16 @@ type AwayError struct {
 // Error gives the reason, and what the server or the network said. It contains
 // no password.
 func (e *AwayError) Error() string {
+	return ErrAway.Error() + ": " + e.Why()
+}
+
+// Why is Error without that the server is away, for those who say so
+// themselves.
+func (e *AwayError) Why() string {
 	if e.text == "" {
-		return fmt.Sprintf("%v: %s", ErrAway, e.Reason)
+		return string(e.Reason)
 	}
-	return fmt.Sprintf("%v: %s: %s", ErrAway, e.Reason, e.text)
+	return string(e.Reason) + ": " + e.text
 }
 
 // Is reports whether target is ErrAway.

@@ -37,7 +37,7 @@ func Describe(version string) openapi.Document {
 		Tags: asking, OperationID: "estimate", Summary: "what a call would wait now",
 		Parameters: []openapi.Parameter{
 			{Name: "host", In: "query", Required: true, Schema: openapi.Of("string"), Example: "euw1", Description: "The host at Riot."},
-			{Name: "path", In: "query", Required: true, Schema: openapi.Of("string"), Example: "/lol/status/v4/platform-data", Description: "The call's path, without the host."},
+			{Name: "path", In: "query", Required: true, Schema: openapi.Of("string"), Example: "/lol/status/v4/platform-data", Description: "The call's path, without the host. With several keys a player's id in it counts: the key that gave it is waited for."},
 			{Name: "verb", In: "query", Schema: openapi.Words("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"), Description: "GET if empty."},
 			{Name: "priority", In: "query", Schema: openapi.Words("normal", "high"), Description: "normal if empty."},
 		},
