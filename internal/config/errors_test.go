@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -91,6 +92,13 @@ func TestTypingErrorsInDotEnv(t *testing.T) {
 		if got := strings.Join(mustParse(t, w).Warnings, "\n"); got != want {
 			t.Errorf("%s: %q, want %q", tt.name, got, want)
 		}
+	}
+}
+
+func TestTypingErrorsAreInOrder(t *testing.T) {
+	w := world{env: map[string]string{"RIOT_TOKEN": "RGAPI-x"}, files: map[string]string{".env": "PROT=1\nLOGLEVEL=info\nRATE_BUDGT_x=1\nAPI_KEYS=x\nCLIENT_x_BUDGT=y\n"}}
+	if said := mustParse(t, w).Warnings; len(said) != 5 || !slices.IsSorted(said) {
+		t.Errorf("%q", said)
 	}
 }
 

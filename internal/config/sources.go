@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
@@ -62,7 +63,7 @@ func dotEnv(env Env, known []setting, r *report) map[string]string {
 		r.bad(".env", fmt.Sprintf(".env has a mistake%s; allowed: NAME=value lines and # comments", wrongLine(content)))
 		return nil
 	}
-	for name := range values {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if near, ok := nearest(name, known); ok {
 			r.warn(fmt.Sprintf("%s in .env is not a setting and was ignored; is %s meant?", name, near))
 		}
