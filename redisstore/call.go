@@ -2,7 +2,7 @@ package redisstore
 
 import (
 	"context"
-	_ "embed"
+	"embed"
 	"errors"
 	"math/rand/v2"
 	"strings"
@@ -13,17 +13,22 @@ import (
 	"riftrelay/limit"
 )
 
-//go:embed scope.lua
-var scopeLua string
+//go:embed *.lua
+var files embed.FS
 
-//go:embed admit.lua
-var admitLua string
-
-//go:embed merge.lua
-var mergeLua string
-
-//go:embed beat.lua
-var beatLua string
+// lua gives the text of files, one after the other.
+func lua(names ...string) string {
+	var b strings.Builder
+	for _, name := range names {
+		text, err := files.ReadFile(name + ".lua")
+		if err != nil {
+			panic(err) // it is part of the program
+		}
+		b.Write(text)
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
 
 // script is one, with the name the server keeps it by.
 type script struct{ sha, text string }
@@ -36,10 +41,10 @@ type scripts struct{ admit, merge, beat, layouts, probe script }
 // own.
 func newScripts(edit func(string) string) scripts {
 	return scripts{
-		admit:   newScript(edit(scopeLua + "\n" + admitLua)),
-		merge:   newScript(edit(scopeLua + "\n" + mergeLua)),
-		beat:    newScript(edit(beatLua)),
-		layouts: newScript(layoutsLua),
+		admit:   newScript(edit(lua("pack", "slots", "scope", "report", "admit", "wait"))),
+		merge:   newScript(edit(lua("pack", "slots", "scope", "merge"))),
+		beat:    newScript(edit(lua("beat"))),
+		layouts: newScript(lua("layouts")),
 		probe:   newScript(probeLua),
 	}
 }

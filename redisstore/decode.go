@@ -55,7 +55,7 @@ func (a *answer) long(unit time.Duration) time.Duration {
 
 func (a *answer) millis() time.Duration { return a.long(time.Millisecond) }
 
-// decodeReply reads admit.lua's answer.
+// decodeReply reads ADMIT's answer.
 func decodeReply(ask *limit.Ask, list []any) (limit.Reply, error) {
 	a := &answer{list: list}
 	r := limit.Reply{Epoch: a.int()}
@@ -110,7 +110,7 @@ func (a *answer) view() limit.View {
 	return v
 }
 
-// decodePeers reads beat.lua's answer.
+// decodePeers reads BEAT's answer.
 func decodePeers(list []any) (limit.Peers, error) {
 	a := &answer{list: list}
 	p := limit.Peers{Live: a.upTo(most)}

@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	_ "embed"
 	"strconv"
 	"time"
 )
@@ -13,9 +12,6 @@ import (
 // each keeps to its share (limit.Peers.Apart). Beats and keys are the same in
 // all layouts.
 const firstLayout = 1
-
-//go:embed layouts.lua
-var layoutsLua string
 
 // layoutLasts is how long a layout is reckoned with after its last replica was
 // heard of: for most windows until its calls don't count any more.

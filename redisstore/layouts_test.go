@@ -12,7 +12,7 @@ import (
 
 // The layout's number is the scripts'.
 func TestLayoutIsTheScripts(t *testing.T) {
-	if line := fmt.Sprintf("\nlocal VERSION = %d\n", firstLayout); !strings.Contains(scopeLua, line) {
+	if line := fmt.Sprintf("\nlocal VERSION = %d\n", firstLayout); !strings.Contains(lua("scope"), line) {
 		t.Errorf("scope.lua has no line %q: stores of another layout would meet in one hash", strings.TrimSpace(line))
 	}
 }
