@@ -1,6 +1,10 @@
 package admit
 
-import "riftrelay/limit"
+import (
+	"time"
+
+	"riftrelay/limit"
+)
 
 // line holds the lanes of a host that wait for the same application budget.
 // A lane with calls is in exactly one of its heaps.
@@ -42,18 +46,29 @@ func (q *line) drop(l *lane) {
 	l.in = nil
 }
 
+// longestSleep is how long a lane waits for an event before it is looked at
+// again. Events are announced, so this changes nothing while every one of them
+// is. An event that is missed costs this time, and never stops the lane forever.
+const longestSleep = 5 * time.Second
+
 // setAside has a lane wait that can't go now: for its method alone, for a
 // change of either budget, or with all others of its line.
 func (q *line) setAside(now limit.Instant, l *lane, s slot) {
+	until := func(at limit.Instant) limit.Instant {
+		if at == limit.Never {
+			return now.Add(longestSleep)
+		}
+		return at
+	}
 	switch {
 	case s.app > now:
-		q.blocked = s.app
+		q.blocked = until(s.app)
 	case s.method > now:
 		q.drop(l)
-		q.put(l, &q.parked, int64(s.method))
+		q.put(l, &q.parked, int64(until(s.method)))
 	default:
 		q.drop(l)
-		q.put(l, &q.split, int64(s.at))
+		q.put(l, &q.split, int64(until(s.at)))
 	}
 }
 

@@ -122,6 +122,9 @@ type extreme struct {
 	hasOlder, begun bool
 }
 
+// turns returns when the older half of the values is forgotten next.
+func (e *extreme) turns() Instant { return e.began.Add(e.memory / 2) }
+
 // add takes in a value, and reports whether everything before was forgotten.
 func (e *extreme) add(now Instant, v time.Duration) (forgot bool) {
 	if half := e.memory / 2; !e.begun || now.Sub(e.began) >= half {

@@ -32,17 +32,21 @@ const calmWindows = 10
 
 // about reports whether others have been seen lately.
 func (o *others) about(now Instant, w time.Duration) bool {
-	return o.seen != 0 && now.Sub(o.seen) < calmWindows*w
+	return o.seen != 0 && now < o.until(w)
 }
 
+// until returns when others are no longer reckoned with.
+func (o *others) until(w time.Duration) Instant { return o.seen.Add(calmWindows * w) }
+
 // reserve is how many calls others may have made since the last count: those
-// expected, and twice the spread of such a number.
-func (o *others) reserve(now Instant, q Quota) int {
-	if !o.about(now, q.W) || o.over == 0 {
+// expected, and twice the spread of such a number. It leaves at least one of the
+// n calls that the window is used for.
+func (o *others) reserve(now Instant, n int, w time.Duration) int {
+	if !o.about(now, w) || o.over == 0 {
 		return 0
 	}
-	x := max(0, o.calls/o.over) * min(now.Sub(o.at), q.W).Seconds()
-	return min(q.N-1, int(math.Ceil(x+2*math.Sqrt(x))))
+	x := max(0, o.calls/o.over) * min(now.Sub(o.at), w).Seconds()
+	return min(n-1, int(math.Ceil(x+2*math.Sqrt(x))))
 }
 
 // full reports, while others are about, whether Riot's present window is
@@ -60,7 +64,7 @@ func (w *window) full(now Instant, underWay bool) (until Instant, full bool) {
 	end := o.since.Add(w.quota.W)
 	if now < end {
 		ours := o.count + w.sentTotal - o.seq + w.pending
-		return end, ours+o.reserve(now, w.quota) >= w.n()
+		return end, ours+o.reserve(now, w.n(), w.quota.W) >= w.n()
 	}
 	// A call that hangs since before tells nothing of the new window, and one
 	// that went for its count is waited for in reason: nobody waits for ever.

@@ -89,11 +89,12 @@ func (w *window) next(now Instant, p Policy, underWay bool) Instant {
 	kept := w.expire(now, p.Margin)
 	used := w.used()
 	at, burst, reserve := now, p.Burst, 0
-	if w.others.about(now, w.quota.W) {
+	about := w.others.about(now, w.quota.W)
+	if about {
 		// A burst is blind for what others do meanwhile.
 		burst = 0
-		if underWay || used >= w.n() {
-			reserve = w.others.reserve(now, w.quota)
+		if underWay {
+			reserve = w.others.reserve(now, w.n(), w.quota.W)
 		}
 		if until, full := w.full(now, underWay); full {
 			at = until
@@ -113,6 +114,13 @@ func (w *window) next(now Instant, p Policy, underWay bool) Instant {
 	}
 	if !p.Unpaced {
 		at = max(at, w.paced(now, used, burst, kept))
+	}
+	// What holds the call back may hold no longer than this.
+	if about {
+		at = min(at, w.others.until(w.quota.W))
+	}
+	if kept > p.Margin {
+		at = min(at, w.kept.turns())
 	}
 	return at
 }
@@ -169,8 +177,10 @@ func (w *window) emptied(kept time.Duration) (at Instant) {
 	return at
 }
 
-// freed gives the moment at which k of the present charges have expired; Never
-// when k reaches into those that have no expiry.
+// freed returns the moment at which k of the present charges have expired. It
+// returns Never only while calls are pending, whose charges have no expiry yet:
+// their sending or their end is the event that wakes those that wait. A k beyond
+// all charges counts as all of them.
 func (w *window) freed(k int, kept time.Duration) Instant {
 	rings := w.rings(kept)
 	var next [len(rings)]int
@@ -185,7 +195,10 @@ func (w *window) freed(k int, kept time.Duration) Instant {
 			}
 		}
 		if best < 0 {
-			return Never
+			if w.pending > 0 {
+				return Never
+			}
+			return at
 		}
 		k -= int(rings[best].at(next[best]).n)
 		next[best]++
