@@ -61,18 +61,7 @@ func (m *Machine) Rejoin(now, until limit.Instant) {
 	for _, a := range d.accounts {
 		m.desk.wants(a, now)
 	}
-	m.seekAll(now)
 	m.recheck(now)
-}
-
-func (m *Machine) seekAll(now limit.Instant) {
-	for _, b := range m.buckets {
-		for _, l := range b.lanes {
-			if l.n > 0 {
-				m.seek(now, l)
-			}
-		}
-	}
 }
 
 // lost notes that the store knows nothing any more of a budget: leases are void,

@@ -28,7 +28,11 @@ func (m *Machine) NextAsk() limit.Instant {
 	if m.desk.alone {
 		return limit.Never
 	}
-	return m.desk.due.top()
+	at := m.desk.due.top()
+	if m.queued > 0 {
+		at = min(at, m.desk.sought.Add(seekEvery))
+	}
+	return at
 }
 
 // SetHorizon sets how far ahead permits are asked for: twice the way to the
@@ -38,6 +42,9 @@ func (m *Machine) SetHorizon(d time.Duration) { m.desk.horizon = d }
 // Ask gives the next question to the store; nil when there is none at now. Its
 // answer goes to Replied, or Failed.
 func (m *Machine) Ask(now limit.Instant) *Ask {
+	if m.queued > 0 && !m.desk.alone && m.desk.sought.Add(seekEvery) <= now {
+		m.seekAll(now)
+	}
 	for m.NextAsk() <= now {
 		a := m.desk.due[0].account
 		m.desk.due.remove(&a.node)
@@ -156,16 +163,12 @@ func (m *Machine) demand(now limit.Instant, a *account, q *Ask) (next limit.Inst
 	next = limit.Never
 	var buckets []*bucket
 	seen := map[*bucket]bool{}
-	for _, line := range a.host.busy {
-		for _, h := range [...]heap{line.ready, line.parked, line.split} {
-			for _, n := range h {
-				if b := n.lane.bucket; !seen[b] && b.keyless == (a.key < 0) {
-					seen[b] = true
-					buckets = append(buckets, b)
-				}
-			}
+	m.eachWaiting(a.host, func(l *lane) {
+		if b := l.bucket; !seen[b] && b.keyless == (a.key < 0) {
+			seen[b] = true
+			buckets = append(buckets, b)
 		}
-	}
+	})
 	if a.key >= 0 {
 		if at := m.app(a.host, a.key).Opens(now); at > now.Add(m.desk.horizon) {
 			return at // stopped

@@ -15,6 +15,7 @@ type desk struct {
 	alone    bool // the store is away
 	replicas int
 	trusted  limit.Instant // from when on Riot's counts can be compared with the store's
+	sought   limit.Instant // when everything that waits was last sought: see seek.go
 	now      limit.Instant // of late
 
 	returned, void int64 // permits ever: given back unused; too late
@@ -106,37 +107,6 @@ func (d *desk) wants(a *account, at limit.Instant) {
 		d.due.push(&a.node, int64(at))
 	case limit.Instant(a.node.key) > at:
 		d.due.fix(&a.node, int64(at))
-	}
-}
-
-// seek has a lane's calls asked for: on the key that may be asked first.
-func (m *Machine) seek(now limit.Instant, l *lane) {
-	m.desk.now = now
-	b, class := l.bucket, index(l.line.class.high)
-	if l.line.class.keyless {
-		a := m.account(b.host, -1)
-		m.desk.wants(a, max(now, m.method(b, 0).AskAt(class)))
-		return
-	}
-	var best *account
-	first := limit.Never
-	ids := m.ring.candidates(l.line.class)
-	start := 0
-	if l.line.class.pin < 0 {
-		start = b.host.turn(int(l.line.class.group), len(ids))
-	}
-	for i := range ids {
-		id := ids[(start+i)%len(ids)]
-		if !m.asks(now, l, id) {
-			continue
-		}
-		a := m.account(b.host, id)
-		if at := max(now, m.method(b, id).AskAt(class)); !a.asking && at < first {
-			best, first = a, at
-		}
-	}
-	if best != nil {
-		m.desk.wants(best, first)
 	}
 }
 

@@ -47,11 +47,6 @@ func (m *Machine) Replied(now, sentAt limit.Instant, q *Ask, r limit.Reply) {
 	}
 	for _, b := range q.buckets {
 		m.changed(now, b)
-		for _, l := range b.lanes {
-			if l.n > 0 {
-				m.seek(now, l)
-			}
-		}
 	}
 	m.after(now, a)
 }
@@ -97,15 +92,12 @@ func (m *Machine) after(now limit.Instant, a *account) {
 		at = min(at, now.Add(flushAfter))
 	}
 	m.desk.wants(a, at)
-	for _, line := range a.host.busy {
-		for _, h := range [...]heap{line.ready, line.parked, line.split} {
-			for _, n := range h {
-				if m.asks(now, n.lane, a.key) && (n.lane.bucket.keyless == (a.key < 0)) {
-					m.desk.wants(a, max(now, m.method(n.lane.bucket, max(a.key, 0)).AskAt(index(n.lane.line.class.high))))
-				}
-			}
+	m.eachWaiting(a.host, func(l *lane) {
+		if m.asks(now, l, a.key) && l.bucket.keyless == (a.key < 0) {
+			m.desk.wants(a, max(now, m.method(l.bucket, max(a.key, 0)).AskAt(index(l.line.class.high))))
 		}
-	}
+	})
+	m.seekHost(now, a.host)
 }
 
 // Failed notes that q got no answer. What it reported may have been taken over:

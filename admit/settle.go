@@ -137,7 +137,8 @@ func (m *Machine) SetBurst(now limit.Instant, b float64) {
 	m.recheck(now)
 }
 
-// recheck looks at everything that waits again.
+// recheck looks at everything that waits again, and has it asked for again: on
+// which keys a call may go may have changed.
 func (m *Machine) recheck(now limit.Instant) {
 	for _, h := range m.hosts {
 		m.recheckHost(now, h)
@@ -155,6 +156,7 @@ func (m *Machine) recheckHost(now limit.Instant, h *host) {
 		}
 	}
 	m.wake(h, now)
+	m.seekHost(now, h)
 }
 
 // Drain takes no more calls, and refuses those queued that can't start before
