@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	mrand "math/rand/v2"
 	"time"
 
 	"riftrelay/admit"
@@ -54,6 +55,7 @@ type cluster struct {
 	l       *Limiter
 	store   limit.Store
 	replica string
+	process int64 // see limit.Merge
 	loss    StoreLoss
 	ctx     context.Context // ends with Close
 	stop    context.CancelFunc
@@ -78,7 +80,8 @@ func newCluster(l *Limiter, cfg *Config) *cluster {
 	ctx, stop := context.WithCancel(context.Background())
 	c := &cluster{
 		l: l, store: cfg.Store, replica: cfg.Replica, loss: cfg.StoreLoss, ctx: ctx, stop: stop,
-		kick: make(chan struct{}, 1), armed: limit.Never, peers: 1, told: map[trait]bool{},
+		process: mrand.Int64N(1 << 52), // a float64 holds it
+		kick:    make(chan struct{}, 1), armed: limit.Never, peers: 1, told: map[trait]bool{},
 	}
 	if c.replica == "" {
 		c.replica = randomName()
@@ -119,6 +122,9 @@ func (c *cluster) pump(now limit.Instant) {
 			break
 		}
 		q.Budget, q.Replica = limit.Budget{Key: c.l.kidOf(q.Key), Host: q.Host}, c.replica
+		if q.Merge != nil {
+			q.Merge.Process = c.process
+		}
 		go c.ask(q)
 	}
 	next := c.l.machine.NextAsk()
@@ -145,15 +151,8 @@ func (c *cluster) fire() {
 func (c *cluster) ask(q *admit.Ask) {
 	ctx, cancel := context.WithTimeout(c.ctx, storeTimeout)
 	defer cancel()
-	var r limit.Reply
-	var err error
-	if q.Merge != nil {
-		err = c.store.Merge(ctx, q.Budget, q.Merge)
-	}
 	sentAt := c.l.now()
-	if err == nil {
-		r, err = c.store.Admit(ctx, &q.Ask)
-	}
+	r, err := c.store.Admit(ctx, &q.Ask)
 	if err == nil {
 		err = r.Check(&q.Ask)
 	}

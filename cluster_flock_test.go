@@ -91,20 +91,6 @@ func (s *farStore) Admit(ctx context.Context, ask *limit.Ask) (limit.Reply, erro
 	return r, err
 }
 
-func (s *farStore) Merge(ctx context.Context, b limit.Budget, scopes []limit.Account) error {
-	s.calls.Add(1)
-	if s.refuses.Load() {
-		return errStoreFails
-	}
-	if err := s.way(ctx); err != nil {
-		return err
-	}
-	if err := s.Store.Merge(ctx, b, scopes); err != nil {
-		return err
-	}
-	return s.back(ctx)
-}
-
 func (s *farStore) Beat(ctx context.Context, replica string, keys []limit.KeyHealth) (limit.Peers, error) {
 	if err := s.way(ctx); err != nil {
 		return limit.Peers{}, err

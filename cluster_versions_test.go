@@ -31,10 +31,6 @@ func (s *layout) Admit(ctx context.Context, ask *limit.Ask) (limit.Reply, error)
 	return s.budgets.Admit(ctx, ask)
 }
 
-func (s *layout) Merge(ctx context.Context, b limit.Budget, scopes []limit.Account) error {
-	return s.budgets.Merge(ctx, b, scopes)
-}
-
 func (s *layout) Beat(ctx context.Context, replica string, keys []limit.KeyHealth) (limit.Peers, error) {
 	p, err := s.Store.Beat(ctx, replica, keys)
 	s.all.mu.Lock()

@@ -67,37 +67,13 @@ func (m *Machine) Rejoin(now, until limit.Instant) {
 // lost notes that the store knows nothing any more of a budget: leases are void,
 // and it is to be told all that was spent.
 func (m *Machine) lost(now limit.Instant, a *account) {
-	a.merge, a.from = true, -limit.Never
+	a.merge, a.told, a.from = true, nil, -limit.Never
 	a.done = nil
 	for _, b := range a.with {
 		_, s := m.use(b, a.key)
 		s.Spare(now, [2]int{})
 	}
 	a.with = nil
-}
-
-// spent gives what was spent on an account since a.from, and what is known of
-// its limits.
-func (m *Machine) spent(now limit.Instant, a *account) []limit.Account {
-	list := []limit.Account{} // not nil: there is something to say, if only that
-	j := a.host.margin.J()
-	add := func(method string, s *limit.Scope) {
-		if s == nil {
-			return
-		}
-		if v := s.Save(now, j); len(v.Windows) > 0 || v.Stop > 0 {
-			list = append(list, limit.Account{Method: method, Saved: v.Since(now.Sub(max(a.from, 0)))})
-		}
-	}
-	if a.key >= 0 {
-		add("", at(a.host.apps, a.key))
-	}
-	for _, b := range m.buckets {
-		if b.host == a.host && b.keyless == (a.key < 0) {
-			add(b.method, at(b.set.scopes, max(a.key, 0)))
-		}
-	}
-	return list
 }
 
 // Hint has a budget that may have changed asked about; with an empty host all

@@ -13,9 +13,6 @@ import (
 type Ask struct {
 	Key  int // id; -1 for keyless calls
 	Host string
-
-	// Merge, when not nil, is to be merged first: see limit.Store.
-	Merge []limit.Account
 	limit.Ask
 
 	account *account
@@ -59,7 +56,7 @@ func (m *Machine) ask(now limit.Instant, a *account) *Ask {
 	m.giveBack(now, a)
 	q := &Ask{Key: a.key, Host: a.host.name, account: a}
 	next := m.demand(now, a, q)
-	if nothing := len(a.done)+len(a.facts) == 0; len(q.Demands) == 0 && !a.merge && !a.hear && (nothing || now < a.flush) {
+	if nothing := len(a.done)+len(a.facts) == 0; len(q.Demands) == 0 && !a.owes() && !a.hear && (nothing || now < a.flush) {
 		if len(a.with) > 0 {
 			next = min(next, now.Add(flushAfter))
 		}
@@ -69,9 +66,7 @@ func (m *Machine) ask(now limit.Instant, a *account) *Ask {
 		m.desk.wants(a, next)
 		return nil
 	}
-	if a.merge {
-		q.Merge, a.merge = m.spent(now, a), false
-	}
+	q.Merge = m.merging(now, a)
 	n := min(len(a.done), limit.MostDone)
 	for _, d := range a.done[:n] {
 		q.Done = append(q.Done, limit.Done{Stub: d.stub, Unsent: d.unsent, Ago: now.Sub(d.at)})

@@ -18,6 +18,7 @@ type desk struct {
 	sought   limit.Instant // when everything that waits was last sought: see seek.go
 	now      limit.Instant // of late
 
+	merges         int64 // ever: see limit.Merge.Number
 	returned, void int64 // permits ever: given back unused; too late
 }
 
@@ -50,6 +51,7 @@ type account struct {
 	flush  limit.Instant // when done and facts are to be reported at the latest
 	with   []*bucket     // that have leases
 	merge  bool          // what was spent here has to be told
+	told   *told         // and was, but no answer has come yet
 	hear   bool          // the store has to be asked, if only to hear of its epoch
 	from   limit.Instant // what was spent since then
 }
@@ -76,7 +78,7 @@ func (d *desk) idle(of func(accountID) bool) bool {
 		return true
 	}
 	for id, a := range d.accounts {
-		if of(id) && (a.asking || len(a.done)+len(a.facts)+len(a.with) > 0 || a.merge) {
+		if of(id) && (a.asking || len(a.done)+len(a.facts)+len(a.with) > 0 || a.owes()) {
 			return false
 		}
 	}

@@ -8,6 +8,7 @@ import "riftrelay/limit"
 func (m *Machine) Replied(now, sentAt limit.Instant, q *Ask, r limit.Reply) {
 	a := q.account
 	m.answered(q)
+	a.told = nil
 	if m.desk.alone {
 		m.desk.void += int64(len(r.Grants))
 		return // what was granted ends by itself
@@ -85,7 +86,7 @@ func (m *Machine) answered(q *Ask) {
 // after has an account looked at again that has been answered.
 func (m *Machine) after(now limit.Instant, a *account) {
 	at := a.flush
-	if a.merge || a.hear {
+	if a.owes() || a.hear {
 		at = now
 	}
 	if len(a.with) > 0 {
@@ -100,8 +101,9 @@ func (m *Machine) after(now limit.Instant, a *account) {
 	m.seekHost(now, a.host)
 }
 
-// Failed notes that q got no answer. What it reported may have been taken over:
-// only stops, which do no harm twice, are told again.
+// Failed notes that q got no answer. What it reported may have been taken over.
+// So only stops, which do no harm twice, and a Merge, of which the store takes
+// over no second one, are told again.
 func (m *Machine) Failed(now limit.Instant, q *Ask) {
 	a := q.account
 	m.answered(q)
@@ -110,9 +112,6 @@ func (m *Machine) Failed(now limit.Instant, q *Ask) {
 			a.facts = append(a.facts, fact{f, now.Add(-f.SentAgo)})
 			m.plan(now, a, flushAfter)
 		}
-	}
-	if q.Merge != nil {
-		a.merge = true
 	}
 	m.after(now, a)
 }

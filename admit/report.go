@@ -65,14 +65,6 @@ func (m *Machine) company(p *Permit) time.Duration {
 
 func (a *account) report(d done) { a.done = append(a.done, d) }
 
-// owe has what was spent since at told to the store.
-func (a *account) owe(at limit.Instant) {
-	if !a.merge {
-		a.merge, a.from = true, at
-	}
-	a.from = min(a.from, at)
-}
-
 // plan has an account's reports sent within d.
 func (m *Machine) plan(now limit.Instant, a *account, d time.Duration) {
 	if len(a.done) >= flushMany {

@@ -16,16 +16,12 @@ import (
 //
 // All methods are safe for concurrent use. An error means that nothing was
 // granted; what was reported may have been taken over, and must not be
-// reported again.
+// reported again. A Merge is the exception: it is told until an answer comes.
 type Store interface {
-	// Admit reports what became of permits and what answers taught, in this
-	// order, and then asks for more, in one indivisible step. A replica has one
-	// Admit under way for each budget.
+	// Admit tells what was spent without the store, reports what became of
+	// permits and what answers taught, in this order, and then asks for more, in
+	// one indivisible step. A replica has one Admit under way for each budget.
 	Admit(ctx context.Context, ask *Ask) (Reply, error)
-
-	// Merge adds what a replica knows and has spent of a budget on its own,
-	// while it could not reach the store, or before there was one.
-	Merge(ctx context.Context, b Budget, scopes []Account) error
 
 	// Beat says that a replica lives and how its keys are, and gives the same of
 	// all. A replica that hasn't been heard of for PeerTimeout is gone.
@@ -72,6 +68,7 @@ const (
 type Ask struct {
 	Budget  Budget
 	Replica string   // who asks
+	Merge   *Merge   // nil: there is nothing to tell
 	Demands []Demand // each of another method, in the order of whose turn it is
 	Done    []Done
 	Facts   []Fact
@@ -143,7 +140,7 @@ type Reply struct {
 
 	// Epoch is another when the store knows nothing any more that it knew
 	// before: permits granted in another epoch are void unless sent, and each
-	// replica should Merge what it has spent.
+	// replica tells all that it has spent with its next Ask (Merge).
 	Epoch int64
 }
 

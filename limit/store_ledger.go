@@ -17,7 +17,7 @@ func upMillis(d time.Duration) millis {
 func downMillis(d time.Duration) millis { return -upMillis(-d) }
 
 // storeStart is how long a budget of which nothing is known waits, beyond J,
-// for what its replicas have to Merge.
+// for what its replicas have to tell (Merge).
 const storeStart = millis(100)
 
 // ledger is one budget in a store.
@@ -26,6 +26,7 @@ type ledger struct {
 	now     millis // of the last call: time never runs backwards
 	app     *storeScope
 	methods map[string]*storeScope
+	marks   []mergeMark
 	credit  int // grants that high had while normal waited; for each fairStore of them normal has one
 }
 
@@ -62,6 +63,7 @@ func (l *ledger) admit(now millis, ask *Ask) (r Reply, news bool) {
 	now = max(now, l.now)
 	l.now = now
 	l.app.expire(now)
+	l.merge(now, ask.Merge)
 	for _, d := range ask.Done {
 		for _, s := range l.both(now, d.Stub.Method) {
 			s.done(now, d)

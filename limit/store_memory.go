@@ -77,24 +77,6 @@ func (m *MemoryStore) ledger(ask *Ask) *ledger {
 	return l
 }
 
-// Merge is Store.Merge.
-func (m *MemoryStore) Merge(ctx context.Context, b Budget, scopes []Account) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := m.usable(ctx); err != nil {
-		return err
-	}
-	l := m.ledger(&Ask{Budget: b})
-	now := max(m.now(), l.now)
-	l.now = now
-	for _, a := range scopes {
-		s := l.scope(now, a.Method)
-		s.expire(now)
-		s.merge(now, a.Saved)
-	}
-	return nil
-}
-
 // Beat is Store.Beat.
 func (m *MemoryStore) Beat(ctx context.Context, replica string, keys []KeyHealth) (Peers, error) {
 	m.mu.Lock()

@@ -34,10 +34,9 @@ func TestStoreStopsAreRoundedUp(t *testing.T) {
 	}
 
 	s = limit.NewMemoryStore(func() limit.Instant { return 0 })
-	if err := s.Merge(t.Context(), budget, []limit.Account{{Saved: limit.Saved{Stop: stop, Cause: limit.Application}}}); err != nil {
-		t.Fatal(err)
-	}
-	if r, err := s.Admit(t.Context(), ask); err != nil || r.App.Stop < stop {
+	merging := *ask
+	merging.Merge = &limit.Merge{Number: 1, Scopes: []limit.Account{{Saved: limit.Saved{Stop: stop, Cause: limit.Application}}}}
+	if r, err := s.Admit(t.Context(), &merging); err != nil || r.App.Stop < stop {
 		t.Errorf("a merged stop of %v is kept as %v, %v", stop, r.App.Stop, err)
 	}
 }

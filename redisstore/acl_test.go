@@ -45,7 +45,9 @@ func TestDocumentedUserSuffices(t *testing.T) {
 	await(t, hints, limit.AnyBudget)
 	r := granted(t, s)
 	await(t, hints, limit.AnyBudget)
-	if err := s.Merge(t.Context(), aBudget, nil); err != nil {
+	ask := oneCall()
+	ask.Merge = &limit.Merge{Process: 1, Number: 1}
+	if _, err := s.Admit(t.Context(), ask); err != nil {
 		t.Error(err)
 	}
 	for range 2 { // a replica that is gone is removed

@@ -35,14 +35,13 @@ type script struct{ sha, text string }
 
 func newScript(text string) script { return script{redis.NewScript(text).Hash(), text} }
 
-type scripts struct{ admit, merge, beat, layouts, probe script }
+type scripts struct{ admit, beat, layouts, probe script }
 
 // newScripts makes the scripts. edit is for tests, which need a clock of their
 // own.
 func newScripts(edit func(string) string) scripts {
 	return scripts{
-		admit:   newScript(edit(lua("pack", "slots", "scope", "report", "admit", "wait"))),
-		merge:   newScript(edit(lua("pack", "slots", "scope", "merge"))),
+		admit:   newScript(edit(lua("pack", "slots", "scope", "merge", "report", "admit", "wait"))),
 		beat:    newScript(edit(lua("beat"))),
 		layouts: newScript(lua("layouts")),
 		probe:   newScript(probeLua),

@@ -104,9 +104,6 @@ func TestCloseEndsAllUse(t *testing.T) {
 		if _, err := s.Admit(t.Context(), oneCall()); err != limit.ErrStoreClosed {
 			t.Errorf("Admit: %v", err)
 		}
-		if err := s.Merge(t.Context(), aBudget, nil); err != limit.ErrStoreClosed {
-			t.Errorf("Merge: %v", err)
-		}
 		if _, err := s.Beat(t.Context(), "a", nil); err != limit.ErrStoreClosed {
 			t.Errorf("Beat: %v", err)
 		}
@@ -125,7 +122,7 @@ func TestLateScriptsChangeNothing(t *testing.T) {
 		key := s.keyOf(aBudget)
 		before := c.HGetAll(t.Context(), key).Val()
 		late := time.Now().Add(-time.Second).UnixMilli()
-		for name, p := range map[string]script{"admit": s.scripts.admit, "merge": s.scripts.merge, "beat": s.scripts.beat} {
+		for name, p := range map[string]script{"admit": s.scripts.admit, "beat": s.scripts.beat} {
 			reply, err := s.run(t.Context(), p, key, late, "c", nameOf(aBudget), encodeAsk(oneCall()))
 			if err != nil || len(reply) != 2 || reply[1] != int64(0) {
 				t.Errorf("%s: %v, %v", name, reply, err)
@@ -176,8 +173,8 @@ func TestClockJumps(t *testing.T) {
 	if state, err := s.State(); state != Up {
 		t.Errorf("a jump isn't the end of the server: %v, %v", state, err)
 	}
-	if err := s.Merge(t.Context(), aBudget, nil); err != nil {
-		t.Errorf("Merge after the jump: %v", err)
+	if _, err := s.Beat(t.Context(), "a", nil); err != nil {
+		t.Errorf("Beat after the jump: %v", err)
 	}
 
 	// Back: time stands still, also for who has just come and doesn't know why.

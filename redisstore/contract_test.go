@@ -26,13 +26,6 @@ func (c clocked) Admit(ctx context.Context, ask *limit.Ask) (limit.Reply, error)
 	return c.bare.Admit(ask)
 }
 
-func (c clocked) Merge(ctx context.Context, b limit.Budget, scopes []limit.Account) error {
-	if err := c.usable(ctx); err != nil {
-		return err
-	}
-	return c.bare.Merge(b, scopes)
-}
-
 func (c clocked) Beat(ctx context.Context, replica string, keys []limit.KeyHealth) (limit.Peers, error) {
 	if err := c.usable(ctx); err != nil {
 		return limit.Peers{}, err

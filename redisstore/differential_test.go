@@ -79,11 +79,6 @@ func (b bare) Admit(ask *limit.Ask) (limit.Reply, error) {
 	return decodeReply(ask, reply)
 }
 
-func (b bare) Merge(budget limit.Budget, scopes []limit.Account) error {
-	_, err := b.exec(b.scripts.merge, b.keyOf(budget), nameOf(budget), encodeMerge(scopes))
-	return err
-}
-
 func (b bare) Beat(replica string, keys []limit.KeyHealth) (limit.Peers, error) {
 	reply, err := b.exec(b.scripts.beat, b.o.Prefix+peersTag, "", encodeBeat(replica, keys))
 	if err != nil {
@@ -106,7 +101,7 @@ func compareSteps(t *testing.T, seed uint64, steps int, s *Store, setTime func(m
 			t.Fatalf("seed %d, step %d: %+v\nmemory's answer -, Redis' +:\n%s", seed, step, what, diff)
 		}
 		switch k := e.r.IntN(100); {
-		case k < 92 || k < 96 && e.calm:
+		case k < 96:
 			ask := e.ask()
 			want, err := memory.Admit(t.Context(), ask)
 			if err != nil {
@@ -121,14 +116,6 @@ func compareSteps(t *testing.T, seed uint64, steps int, s *Store, setTime func(m
 			}
 			granted += len(got.Grants)
 			e.took(ask, got)
-		case k < 96:
-			budget, scopes := e.budget(), e.accounts()
-			if err := memory.Merge(t.Context(), budget, scopes); err != nil {
-				t.Fatal(err)
-			}
-			if err := stored.Merge(budget, scopes); err != nil {
-				fail(scopes, err.Error())
-			}
 		default:
 			replica, keys := e.replica(), e.health()
 			want, err := memory.Beat(t.Context(), replica, keys)
@@ -157,6 +144,7 @@ type events struct {
 	app     int // which of lists is the application's
 	pending []held
 	past    []limit.Done
+	merges  []limit.Merge
 }
 
 // held is a permit, with what its answer will be compared with.
@@ -263,6 +251,9 @@ func (e *events) ask() *limit.Ask {
 		a.Demands = append(a.Demands, d)
 	}
 	e.report(a)
+	if !e.calm && e.chance(4) {
+		a.Merge = e.merge()
+	}
 	for !e.calm && e.chance(10) {
 		a.Facts = append(a.Facts, e.fact(e.scope()))
 	}
@@ -343,6 +334,19 @@ func (e *events) took(a *limit.Ask, r limit.Reply) {
 			e.pending = append(e.pending, held{a.Budget, limit.Done{Stub: g.Stub}, r.App, r.Views[g.Demand]})
 		}
 	}
+}
+
+// merge is mostly a new one, else one of before again.
+func (e *events) merge() *limit.Merge {
+	if len(e.merges) > 0 && e.chance(40) {
+		return e.merges[e.r.IntN(len(e.merges))].Aged(e.ago(time.Second))
+	}
+	m := limit.Merge{Process: 1<<52 - 1 - e.r.Int64N(3), Number: int64(len(e.merges) + 1), Scopes: e.accounts()}
+	if e.chance(10) {
+		m.Epoch = 12345 // of long ago
+	}
+	e.merges = append(e.merges, m)
+	return &m
 }
 
 func (e *events) accounts() []limit.Account {

@@ -137,6 +137,7 @@ func encodeAsk(ask *limit.Ask) string {
 		rest.close()
 	}
 	rest.close()
+	rest.merge(&m, ask.Merge)
 
 	l := make(list, 0, len(rest)+256)
 	l.open()
@@ -152,41 +153,42 @@ func encodeAsk(ask *limit.Ask) string {
 	return string(l)
 }
 
-func encodeMerge(scopes []limit.Account) string {
-	var m methods
-	var rest list
-	rest.open()
-	for _, a := range scopes {
-		rest.open()
-		rest.int(m.of(a.Method))
-		rest.int(upMillis(a.Saved.Stop))
-		rest.int(int64(a.Saved.Cause))
-		rest.open()
-		for _, w := range a.Saved.Windows {
-			rest.int(int64(w.N))
-			rest.int(w.W.Milliseconds())
-			for _, charges := range [][]limit.SavedCharge{w.Own, w.Others} {
-				rest.open()
-				for _, c := range charges {
-					rest.int(downMillis(c.Age))
-					rest.int(int64(c.N))
-				}
-				rest.close()
-			}
-		}
-		rest.close()
-		rest.close()
-	}
-	rest.close()
-
-	var l list
+// merge writes what is merged: an empty list when nothing is.
+func (l *list) merge(m *methods, merge *limit.Merge) {
 	l.open()
-	l.methods(&m)
-	l.int(0)
-	l.quotas(nil)
-	l = append(append(l, ','), rest...)
+	defer l.close()
+	if merge == nil {
+		return
+	}
+	l.int(merge.Process)
+	l.int(merge.Number)
+	l.int(merge.Epoch)
+	l.open()
+	for _, a := range merge.Scopes {
+		l.open()
+		l.int(m.of(a.Method))
+		l.int(upMillis(a.Saved.Stop))
+		l.int(int64(a.Saved.Cause))
+		l.open()
+		for _, w := range a.Saved.Windows {
+			l.int(int64(w.N))
+			l.int(w.W.Milliseconds())
+			l.charges(w.Own)
+			l.charges(w.Others)
+		}
+		l.close()
+		l.close()
+	}
 	l.close()
-	return string(l)
+}
+
+func (l *list) charges(charges []limit.SavedCharge) {
+	l.open()
+	for _, c := range charges {
+		l.int(downMillis(c.Age))
+		l.int(int64(c.N))
+	}
+	l.close()
 }
 
 // traits follow the key in the names of what is told of it.

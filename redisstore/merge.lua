@@ -1,9 +1,9 @@
--- MERGE: what a replica knows and has spent on its own. It mirrors
--- MemoryStore.Merge. ask: {methods, 0, {}, {scope…}}, a scope is
--- {method, stop, cause, {n, length, {age, n, …}, {age, n, …}, …}}.
+-- MERGE: what a replica knows and has spent on its own, taken over once. It mirrors
+-- limit/store_merge.go. ask[11]: {} or {process, number, epoch, {scope…}}, a scope is
+-- {method, stop, cause, {n, length, {age, n, …}, {age, n, …}, …}}. The field "g" has
+-- the marks: the last number of each process, and when.
 
-for _, a in ipairs(ask[4]) do
-  local s = a[1] == 0 and app or scopes[a[1]]
+local function mergeScope(s, a)
   local list = a[4]
   for i = 1, #list, 4 do
     local n, length = list[i], list[i + 1]
@@ -27,5 +27,26 @@ for _, a in ipairs(ask[4]) do
   local till = now + a[2] + 1
   if a[2] > 0 and till > s.till then s.till, s.cause = till, a[3] end
 end
-save()
-return {nonce, raw, 1}
+
+-- mark notes a merge, and reports whether it is new.
+local function mark(process, number)
+  local text, kept, p, new = stored[#fields], {}, 1, true
+  while text and p <= #text do
+    local process2, number2, at
+    process2, number2, at, p = unpackFrom(MARK, text, p)
+    if at + 86400000 > now then
+      if process2 == process then
+        if number <= number2 then return false end
+      else
+        kept[#kept + 1] = pack(MARK, process2, number2, at)
+      end
+    end
+  end
+  marks = concat(kept) .. pack(MARK, process, number, now)
+  return true
+end
+
+local merge = ask[11]
+if merge[1] and (merge[3] == 0 or merge[3] == ledger[2]) and mark(merge[1], merge[2]) then
+  for _, a in ipairs(merge[4]) do mergeScope(a[1] == 0 and app or scopes[a[1]], a) end
+end

@@ -1,4 +1,4 @@
--- What stands at the beginning of admit and merge: short names, and how numbers
+-- What stands at the beginning of admit: short names, and how numbers
 -- are packed.
 
 local floor, ceil, sqrt, max, min = math.floor, math.ceil, math.sqrt, math.max, math.min
@@ -34,7 +34,7 @@ local unpackFrom = library and library.unpack or function(format, s, p)
 end
 
 -- The formats: of the ledger, a scope, one of its windows, a count that is too
--- large for a byte, and a seat.
-local LEDGER, SCOPE, WINDOW, LARGE, SEAT = '>ddddd', '>dddddddddddd', '>dddddddddddddddd', '>dd', '>Hc0dddddd'
+-- large for a byte, a seat, and a mark of a merge.
+local LEDGER, SCOPE, WINDOW, LARGE, SEAT, MARK = '>ddddd', '>dddddddddddd', '>dddddddddddddddd', '>dd', '>Hc0dddddd', '>ddd'
 
 local function quo(a, b) return floor(a / b) end -- of what is not negative

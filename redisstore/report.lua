@@ -1,8 +1,8 @@
--- ADMIT: one indivisible step for one replica and budget, of which this is the
--- first part, what is reported, admit.lua the second and wait.lua the last. It
--- mirrors ledger.admit and what it calls, in the same order with the same rounding.
--- ask: {methods, margin, assumed, replica, burst, trip, horizon, demands, done,
--- facts}; scopes are places in methods, 0 the application's.
+-- ADMIT: one indivisible step for one replica and budget, of which merge.lua is the
+-- first part, this one, what is reported, the second, admit.lua the third and wait.lua
+-- the last. It mirrors ledger.admit and what it calls, in the same order with the same
+-- rounding. ask: {methods, margin, assumed, replica, burst, trip, horizon, demands,
+-- done, facts, merge}; scopes are places in methods, 0 the application's.
 
 local replica, burst, horizon = ask[4], ask[5], now + ask[7]
 local margin = ask[2]

@@ -1,8 +1,7 @@
--- What one budget's hash holds, read and written, for admit and merge. It mirrors
--- limit/store_scope.go.
+-- What one budget's hash holds, read and written. It mirrors limit/store_scope.go.
 --
 -- Fields: "l" the ledger, "a" the application's scope and "A" its charges,
--- "m<method>" and "M<method>" those of a method. Charges are a byte for each
+-- "m<method>" and "M<method>" those of a method, "g" what was merged. Charges are a byte for each
 -- slot of a window from the first that is not empty: 1 + count, 255 for 254 and
 -- more, which are in the scope's list of large ones. Those of a scope are one
 -- text, of which the scope says where each window's begin: what has expired is
@@ -136,7 +135,9 @@ for _, m in ipairs(methods) do
   fields[nfields + 1], fields[nfields + 2] = 'm' .. m, 'M' .. m
   nfields = nfields + 2
 end
+if ask[11][1] then fields[nfields + 1] = 'g' end
 local stored = redis.call('HMGET', key, unpack(fields))
+local marks -- what "g" is to be, if it changes
 
 -- The ledger: version of this layout, epoch, now, credit, when the key expires.
 -- What another version has written is left alone until it expires.
@@ -195,6 +196,7 @@ local function save()
   lasts = lasts + 60000
   local renew = now + lasts > ledger[5]
   if renew then ledger[5] = now + lasts + 10000 end
+  if marks then values[k + 1], values[k + 2] = 'g', marks end
   values[2] = pack(LEDGER, ledger[1], ledger[2], ledger[3], ledger[4], ledger[5])
   redis.call('HSET', key, unpack(values))
   if renew then redis.call('PEXPIRE', key, lasts + 10000) end

@@ -35,7 +35,7 @@ type Options struct {
 	// is back, with nil. It must not block.
 	OnState func(State, error)
 
-	// OnCall is called after each call: "admit", "merge" or "beat", how long it
+	// OnCall is called after each call: "admit" or "beat", how long it
 	// took, and its error. It must not block.
 	OnCall func(op string, took time.Duration, err error)
 }
@@ -146,15 +146,8 @@ func (s *Store) Admit(ctx context.Context, ask *limit.Ask) (r limit.Reply, err e
 	return r, nil
 }
 
-// Merge is limit.Store.Merge. Its errors are those of Admit without *JumpError.
-func (s *Store) Merge(ctx context.Context, b limit.Budget, scopes []limit.Account) (err error) {
-	defer s.observe("merge", time.Now(), &err)
-	key := s.keyOf(b)
-	_, err = s.call(ctx, s.clock(key), s.scripts.merge, key, nameOf(b), encodeMerge(scopes))
-	return err
-}
-
-// Beat is limit.Store.Beat. Its errors are those of Merge.
+// Beat is limit.Store.Beat. Its errors are those of Admit
+// without *JumpError.
 func (s *Store) Beat(ctx context.Context, replica string, keys []limit.KeyHealth) (p limit.Peers, err error) {
 	defer s.observe("beat", time.Now(), &err)
 	var apart bool

@@ -14,7 +14,7 @@ type store struct {
 }
 
 // Store adds the calls of a shared store, and gives what is to be told of each:
-// its name ("admit", "merge", "beat"), how long it took, and its error. It may be
+// its name ("admit", "beat"), how long it took, and its error. It may be
 // called once.
 func (m *Metrics) Store() func(op string, took time.Duration, err error) {
 	r := registerer{m.registry}
@@ -26,7 +26,7 @@ func (m *Metrics) Store() func(op string, took time.Duration, err error) {
 		}, []string{"op"}),
 	}
 	m.registry.MustRegister(s.took)
-	for _, op := range [...]string{"admit", "merge", "beat"} {
+	for _, op := range [...]string{"admit", "beat"} {
 		s.calls.WithLabelValues(op, "failure") // for alerts: 0, not nothing
 	}
 	return func(op string, took time.Duration, err error) {

@@ -41,7 +41,7 @@ type Harness struct {
 
 // Run holds a store to its contract. Each subtest gets a harness of its own.
 func Run(t *testing.T, harness func(t testing.TB) Harness) {
-	for _, p := range slices.Concat(charges, limits, stops, fairness, paces, replicas) {
+	for _, p := range slices.Concat(charges, limits, stops, fairness, paces, merges, replicas) {
 		t.Run(p.name, func(t *testing.T) { p.test(&user{T: t, Harness: harness(t)}) })
 	}
 }

@@ -20,9 +20,7 @@ var replicas = []promise{
 	}},
 	{"a store that knows nothing learns limits, charges and stops of replicas", func(u *user) {
 		u.merge("", limit.SavedWindow{N: 10, W: time.Second, Own: []limit.SavedCharge{{Age: -2 * time.Second, N: 4}}})
-		if err := u.Store.Merge(context.Background(), budget, []limit.Account{{Method: "m", Saved: limit.Saved{Stop: time.Second, Cause: limit.Method}}}); err != nil {
-			u.Fatal(err)
-		}
+		u.tell(2, 0, limit.Account{Method: "m", Saved: limit.Saved{Stop: time.Second, Cause: limit.Method}})
 		r := u.admit(asking("b", want("m", 1)))
 		if len(r.App.Windows) != 1 || r.App.Windows[0].N != 10 || r.App.Windows[0].Used != 4 {
 			u.Errorf("application %+v", r.App)
@@ -151,9 +149,6 @@ var replicas = []promise{
 		if _, err := u.Store.Admit(ctx, asking("a", want("m", 1))); err == nil {
 			u.Error("Admit works still")
 		}
-		if err := u.Store.Merge(ctx, budget, nil); err == nil {
-			u.Error("Merge works still")
-		}
 		if _, err := u.Store.Beat(ctx, "a", nil); err == nil {
 			u.Error("Beat works still")
 		}
@@ -180,11 +175,18 @@ var replicas = []promise{
 	}},
 }
 
+// merge tells what a replica spent on its own, for the first time.
 func (u *user) merge(method string, w limit.SavedWindow) {
 	u.Helper()
-	if err := u.Store.Merge(context.Background(), budget, []limit.Account{{Method: method, Saved: limit.Saved{Windows: []limit.SavedWindow{w}}}}); err != nil {
-		u.Fatal(err)
-	}
+	u.tell(1, 0, limit.Account{Method: method, Saved: limit.Saved{Windows: []limit.SavedWindow{w}}})
+}
+
+// tell tells it with a number and the epoch that the replica last heard of.
+func (u *user) tell(number, epoch int64, scopes ...limit.Account) limit.Reply {
+	u.Helper()
+	ask := asking("merger")
+	ask.Merge = &limit.Merge{Process: 7, Number: number, Epoch: epoch, Scopes: scopes}
+	return u.admit(ask)
 }
 
 func (u *user) beat(replica string, keys ...limit.KeyHealth) limit.Peers {
