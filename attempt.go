@@ -45,6 +45,7 @@ type attempt struct {
 	wire    *wire // nil unless it tells when the request has left
 	body    *replay
 	traced  bool  // the base calls hooks at all
+	linked  bool  // a connection has come
 	kept    bool  // the connection in use was there before
 	written bool  // the request was written, or may have been
 	refused error // why nothing more leaves: errSentAgain or errStopped
@@ -62,6 +63,9 @@ func (a *attempt) send() (*http.Response, error) {
 		a.traced = true
 	} else {
 		a.trace.GetConn = a.getConn
+	}
+	if d := a.permit.standsFor(); d > 0 {
+		defer time.AfterFunc(d, a.tooLate).Stop()
 	}
 	resp, err := a.t.base.RoundTrip(a.out.WithContext(httptrace.WithClientTrace(ctx, &a.trace)))
 	a.stopIdle()
@@ -192,7 +196,22 @@ func (a *attempt) getConn(string) {
 
 var errSentAgain = errors.New("riftrelay: a kept connection was dead, or its server took the call back")
 
-var errStopped = errors.New("riftrelay: a 429 came, or the key was disabled, before the call could be sent")
+var errStopped = errors.New("riftrelay: a 429 came, the key was disabled, or a store's permit ended before the call could be sent")
+
+// tooLate is called when the permit no longer stands. A call that has no
+// connection by then stops waiting for it. net/http goes on connecting and keeps
+// what comes of that, so a further try finds it. Were the connection closed when
+// it comes, a way on which connecting takes longer than a permit stands would
+// carry no call ever.
+func (a *attempt) tooLate() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.traced && !a.linked && a.refused == nil {
+		a.refused = errStopped
+		a.body.spare()
+		a.cancel(errStopped)
+	}
+}
 
 // gotConn is called with the connection to send on, the last moment before the
 // request is written. If a 429 has stopped the call meanwhile, or its key was
@@ -208,7 +227,7 @@ var errStopped = errors.New("riftrelay: a 429 came, or the key was disabled, bef
 func (a *attempt) gotConn(info httptrace.GotConnInfo) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.kept = info.Reused || info.WasIdle
+	a.linked, a.kept = true, info.Reused || info.WasIdle
 	a.line.got(info.Conn)
 	a.wire = wireOf(info.Conn)
 	if a.written && a.refused == nil {

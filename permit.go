@@ -79,6 +79,19 @@ func (p Permit) Valid() bool {
 	return p.live() && p.l.machine.Stands(p.l.now(), p.p)
 }
 
+// standsFor gives for how long the call may still be sent; 0 is no bound.
+func (p Permit) standsFor() time.Duration {
+	if p.l == nil || p.l.cluster == nil {
+		return 0
+	}
+	p.l.mu.Lock()
+	defer p.l.mu.Unlock()
+	if !p.live() {
+		return 0
+	}
+	return max(1, p.l.machine.StandsUntil(p.p).Sub(p.l.now()))
+}
+
 // Sent notes that the request has been written: from now on its charges
 // expire. Without it they do only after Observe.
 func (p Permit) Sent() {

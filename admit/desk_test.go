@@ -179,6 +179,9 @@ func TestDeskOldPermitsDontStand(t *testing.T) {
 	if !c.m.Stands(c.now, c.let[0]) {
 		t.Fatal("a new permit doesn't stand")
 	}
+	if until := c.m.StandsUntil(c.let[0]); until != c.now.Add(limit.SendBy) {
+		t.Errorf("it stands for %v", until.Sub(c.now))
+	}
 	c.wait(limit.SendBy)
 	if c.m.Stands(c.now, c.let[0]) {
 		t.Error("an old one does")

@@ -63,13 +63,23 @@ func (m *Machine) Pending(now limit.Instant, p *Permit, tcp limit.TCP) {
 // stopped its budgets since, nobody has disabled its key, and a store's lease, if
 // it goes on one, is good.
 func (m *Machine) Stands(now limit.Instant, p *Permit) bool {
-	switch x, leased := p.hold.Leased(); {
-	case leased && now >= x.By:
-		return false // its charge may have expired before it arrives
-	case !leased && m.desk != nil && now >= p.hold.Taken().Add(limit.SendBy):
-		return false // of a time without the store, which others may be over by now
+	if now >= m.StandsUntil(p) {
+		return false
 	}
 	return !p.hold.Stopped(now) && (p.Key < 0 || !m.ring.keys[p.Key].disabled)
+}
+
+// StandsUntil gives by when a call that was admitted has to be sent: Never
+// without a store. A lease's charge may have expired before a later call
+// arrives, and what was admitted without the store others may have by then.
+func (m *Machine) StandsUntil(p *Permit) limit.Instant {
+	switch x, leased := p.hold.Leased(); {
+	case leased:
+		return x.By
+	case m.desk != nil:
+		return p.hold.Taken().Add(limit.SendBy)
+	}
+	return limit.Never
 }
 
 // Release ends a permit without an answer: what was never written costs
