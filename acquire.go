@@ -54,7 +54,7 @@ func (l *Limiter) acquire(ctx context.Context, r route.Route, o *Options, deadli
 
 // admit is acquire once it is clear on which keys the call may go.
 func (l *Limiter) admit(ctx context.Context, r route.Route, o *Options, deadline time.Time, try int) (Permit, error) {
-	e := AdmissionEvent{Route: r, Priority: o.Priority, Try: try}
+	e := AdmissionEvent{Route: r, Priority: o.Priority, Budget: l.knownBudget(o.Budget), Try: try}
 	if err := ctx.Err(); err != nil {
 		e.Gone = true
 		l.tell(ctx, e)

@@ -20,14 +20,15 @@ import (
 // is written, bounds the waits, and keeps net/http from sending the request
 // again on the same charge.
 type attempt struct {
-	t      *Transport
-	parent context.Context
-	route  route.Route
-	to     target
-	permit Permit
-	try    int // of the call, from 1
-	began  time.Time
-	took   time.Duration // until the head of the answer, or the failure
+	t        *Transport
+	parent   context.Context
+	route    route.Route
+	priority Priority
+	to       target
+	permit   Permit
+	try      int // of the call, from 1
+	began    time.Time
+	took     time.Duration // until the head of the answer, or the failure
 
 	// Parts that last as long as the attempt does: one allocation for all.
 	out    http.Request
@@ -142,7 +143,7 @@ func (a *attempt) sent() bool {
 // done tells the hooks how the try ended.
 func (a *attempt) done(resp *http.Response, err error, lesson limit.Lesson, again bool) {
 	e := AnswerEvent{
-		At: a.began.Add(a.took), Route: a.route, Key: a.permit.Key(), Try: a.try, Kind: lesson.Kind, Own: lesson.Kind.Own(), Duration: a.took, Err: err, Retry: again,
+		At: a.began.Add(a.took), Route: a.route, Priority: a.priority, Key: a.permit.Key(), Try: a.try, Kind: lesson.Kind, Own: lesson.Kind.Own(), Duration: a.took, Err: err, Retry: again,
 	}
 	if resp != nil {
 		e.Status = resp.StatusCode

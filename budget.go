@@ -206,6 +206,13 @@ func (l *Limiter) budgetName(id uint8) string {
 	return l.cfg.Budgets[id-1].Name
 }
 
+// knownBudget returns a budget's name as it was configured. It returns an empty
+// name for no budget and for one that isn't configured.
+func (l *Limiter) knownBudget(name string) string {
+	id, _ := l.budget(name)
+	return l.budgetName(id)
+}
+
 // budgetNames lists what Options.Budget may be.
 func (l *Limiter) budgetNames() string {
 	var b strings.Builder

@@ -70,7 +70,7 @@ func (l *Limiter) acquireOn(ctx context.Context, key string, r route.Route, o *O
 		k, rejected := l.borrow(key, o)
 		if rejected != nil {
 			rejected.Route = r
-			l.tell(ctx, AdmissionEvent{Route: r, Priority: o.Priority, Try: try, Reason: rejected.Reason})
+			l.tell(ctx, AdmissionEvent{Route: r, Priority: o.Priority, Budget: l.knownBudget(o.Budget), Try: try, Reason: rejected.Reason})
 			return Permit{}, rejected
 		}
 		with := *o

@@ -36,6 +36,7 @@ type AdmissionEvent struct {
 	At       time.Time   // when it ended
 	Route    route.Route // zero when the call had none
 	Priority Priority
+	Budget   string        // name as configured; empty for none, and for one that isn't configured
 	Key      string        // name; empty when rejected or without a key (RSO)
 	Try      int           // of the call, from 1; 0 when the call had no route
 	Waited   time.Duration // 0 when decided at once
@@ -47,6 +48,7 @@ type AdmissionEvent struct {
 type AnswerEvent struct {
 	At       time.Time // when the head of the answer had come, or failed to
 	Route    route.Route
+	Priority Priority
 	Key      string        // name; empty without a key (RSO)
 	Try      int           // of the call, from 1
 	Status   int           // 0 when there was no answer

@@ -127,7 +127,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		t.retries.called()
 
 		// 3 forward
-		a := &attempt{t: t, parent: req.Context(), route: r, to: to, try: try, permit: permit, body: body, line: connection{ask: t.tcp}, began: time.Now()}
+		a := &attempt{t: t, parent: req.Context(), route: r, priority: o.Priority, to: to, try: try, permit: permit, body: body, line: connection{ask: t.tcp}, began: time.Now()}
 		err = a.outgoing(req, path)
 		var resp *http.Response
 		if err == nil {

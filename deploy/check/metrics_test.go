@@ -35,9 +35,33 @@ const aboutMetrics = `<!-- Generated from what a relay shows. Write it anew with
 
 # Metrics
 
-` + "`/metrics` on the admin listener (`ENABLE_METRICS`), with `METRICS_ON_RELAY` on the relay's port as well, in Prometheus' format. `key` is a key's name, never its value." + `
-Labels are bounded: hosts that aren't Riot's, methods that the table doesn't list and names beyond a limit share ` + "`other`" + `. What has not happened yet has no series.
-Alerts, the Grafana dashboard, and which of these are worth watching: [operations](operations.md#metrics).
+` + "`" + `/metrics` + "`" + ` on the admin listener (` + "`" + `ENABLE_METRICS` + "`" + `), with ` + "`" + `METRICS_ON_RELAY` + "`" + ` on the relay's port as well, in Prometheus' format.
+What has not happened yet has no series. [Operations](operations.md#metrics) has the alerts, the Grafana dashboard, and which metrics are worth watching.
+
+## Labels
+
+Names and values of labels are those of the relay's first version; dashboards and alerts made for it keep working.
+
+| label | value |
+|---|---|
+| ` + "`" + `region` + "`" + ` | a host of Riot's: ` + "`" + `euw1` + "`" + `, ` + "`" + `europe` + "`" + ` |
+| ` + "`" + `endpoint` + "`" + ` | a method's path without its first slash: ` + "`" + `lol/match/v5/matches/{matchId}` + "`" + `. Where a path has a GET and another verb, the other verb stands in front: ` + "`" + `PUT lol/tournament/v5/codes/{tournamentCode}` + "`" + ` |
+| ` + "`" + `bucket` + "`" + ` | region and endpoint: ` + "`" + `euw1:lol/match/v5/matches/{matchId}` + "`" + ` |
+| ` + "`" + `priority` + "`" + ` | ` + "`" + `normal` + "`" + ` or ` + "`" + `high` + "`" + ` |
+| ` + "`" + `budget_id` + "`" + ` | a budget's name; ` + "`" + `default` + "`" + ` for none |
+| ` + "`" + `outcome` + "`" + ` | ` + "`" + `allowed` + "`" + `, ` + "`" + `canceled` + "`" + ` (the client left), ` + "`" + `shutting_down` + "`" + `, or ` + "`" + `rejected_` + "`" + ` and why |
+| ` + "`" + `code` + "`" + `, ` + "`" + `status_code` + "`" + ` | an HTTP status; 499 means that the client left first |
+| ` + "`" + `key` + "`" + ` | a key's name, never its value; empty for calls without a key |
+
+All labels are bounded: hosts that aren't Riot's, methods that the table doesn't list and names beyond a limit share ` + "`" + `other` + "`" + `.
+
+## How many series
+
+The 82 methods on their 28 hosts are 728 pairs. In the worst case every pair is called with both priorities on one key, and has one status.
+That is 48642 series, and 13642 with ` + "`" + `METRICS_ENDPOINTS=false` + "`" + `, which counts histograms by region. Each further status adds up to 3920.
+Each further key adds up to 5376. Each budget that all pairs use adds up to 26208, or 2408 with ` + "`" + `METRICS_ENDPOINTS=false` + "`" + `.
+
+## All metrics
 
 | metric | kind | |
 |---|---|---|

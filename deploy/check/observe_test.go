@@ -30,7 +30,7 @@ type panel struct {
 }
 
 // variables are what Grafana puts in for itself and for the dashboard's own.
-var variables = strings.NewReplacer("$__rate_interval", "1m", "$instance", ".*", "$key", ".*", "$host", ".*")
+var variables = strings.NewReplacer("$__rate_interval", "1m", "$instance", ".*", "$key", ".*", "$region", ".*")
 
 // Each query of each panel and each alert finds its metrics and labels in what a
 // relay really shows; and all that it shows is on a panel.

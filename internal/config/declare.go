@@ -282,6 +282,12 @@ func declare(in *Invocation, d *draft) []setting {
 			value: toggle(&s.EnableMetrics),
 		},
 		{
+			name: "METRICS_ENDPOINTS", group: groupObserve, def: "true", help: "label histograms with the endpoint",
+			more: "`false` leaves the label `endpoint` out of `riftrelay_upstream_duration_seconds`, and the endpoint out of the label `bucket` of " +
+				"`riftrelay_queue_wait_seconds`. [Metrics](metrics.md#how-many-series) says how many series that saves.",
+			value: toggle(&s.MetricsEndpoints),
+		},
+		{
 			name: "METRICS_ON_RELAY", group: groupObserve, def: "false", help: "serve /metrics on the relay's port as well",
 			value: toggle(&s.MetricsOnRelay),
 		},

@@ -138,7 +138,7 @@ func TestDefaults(t *testing.T) {
 		ViolationLimit:   3, ReplayBodyLimit: 65536, StoreLoss: "share", UpstreamTimeout: 90 * time.Second,
 		ShutdownTimeout: 20 * time.Second,
 		EnableMetrics:   true,
-		EnableSwagger:   true,
+		EnableSwagger:   true, MetricsEndpoints: true,
 		LogLevel:        slog.LevelInfo,
 		LogFormat:       "auto",
 	}

@@ -65,13 +65,14 @@ type Settings struct {
 	StateFile       string        // "" = none
 	ShutdownTimeout time.Duration // 0 = refuse what is queued at once
 
-	TraceEndpoint  string // OTEL_EXPORTER_OTLP_ENDPOINT, without a trailing slash; "" = no traces
-	EnableMetrics  bool
-	EnablePprof    bool
-	EnableSwagger  bool
-	MetricsOnRelay bool
-	LogLevel       slog.Level
-	LogFormat      string // "auto", "json" or "text"
+	TraceEndpoint    string // OTEL_EXPORTER_OTLP_ENDPOINT, without a trailing slash; "" = no traces
+	EnableMetrics    bool
+	EnablePprof      bool
+	EnableSwagger    bool
+	MetricsOnRelay   bool
+	MetricsEndpoints bool
+	LogLevel         slog.Level
+	LogFormat        string // "auto", "json" or "text"
 
 	effective []Effective
 

@@ -93,11 +93,12 @@ func TestHardeningClientTokens(t *testing.T) {
 	ask(200, "/healthz")
 	ask(200, "/swagger/openapi.json")
 	metrics := ask(200, "/metrics").body
+	const refused = `riftrelay_admission_total{budget_id="default",endpoint="",`
 	for _, want := range []string{
 		`riftrelay_client_requests_total{client="web",code="200"} 4`, `riftrelay_client_requests_total{client="bot",code="403"} 1`,
-		`riftrelay_client_requests_total{client="bot",code="429"} 2`, `riftrelay_admission_total{outcome="rejected_unauthorized"} 3`,
-		`riftrelay_admission_total{outcome="rejected_cross_origin"} 1`, `riftrelay_admission_total{outcome="rejected_host_not_allowed"} 1`,
-		`riftrelay_admission_wait_seconds_count{host="euw1",method="/lol/status/v4/platform-data",priority="high"} 1`,
+		`riftrelay_client_requests_total{client="bot",code="429"} 2`, refused + `outcome="rejected_unauthorized",priority="normal",region=""} 3`,
+		refused + `outcome="rejected_cross_origin",priority="normal",region=""} 1`, refused + `outcome="rejected_host_not_allowed",priority="normal",region=""} 1`,
+		`riftrelay_queue_wait_seconds_count{bucket="euw1:lol/status/v4/platform-data",budget_id="default",priority="high"} 1`,
 	} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("metrics lack %s", want)

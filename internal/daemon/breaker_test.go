@@ -29,7 +29,7 @@ func TestBreakerIsLoud(t *testing.T) {
 	if a := g.get(g.admin + "/readyz"); a.status != http.StatusOK || !strings.Contains(a.body, `"warnings":["breaker tripped: euw1:/lol/status/v4/platform-data on key main uses 1/2 of its limits`) {
 		t.Errorf("readyz: %d %s", a.status, a.body)
 	}
-	if a := g.get(g.admin + "/metrics"); !strings.Contains(a.body, `riftrelay_breaker_level{host="euw1",key="main",method="/lol/status/v4/platform-data"} 1`) {
+	if a := g.get(g.admin + "/metrics"); !strings.Contains(a.body, `riftrelay_breaker_level{endpoint="lol/status/v4/platform-data",key="main",region="euw1"} 1`) {
 		t.Error("the metrics don't tell")
 	}
 	var out bytes.Buffer

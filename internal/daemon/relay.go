@@ -58,7 +58,7 @@ type server struct {
 // STORE_URL.
 func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks, store limit.Store) (*relay, error) {
 	version := config.BuildVersion()
-	meters := metrics.New(metrics.Options{Version: version, Hosts: s.Table.Hosts()})
+	meters := metrics.New(metrics.Options{Version: version, Table: s.Table, WithoutEndpoints: !s.MetricsEndpoints})
 
 	tracing, err := newTracing(s.TraceEndpoint, version, log)
 	if err != nil {

@@ -211,7 +211,7 @@ func TestCallsPassAndKeysDont(t *testing.T) {
 	for _, base := range []string{g.front, g.admin} {
 		for path, want := range map[string]string{
 			"/healthz": `"ok"`, "/readyz": `{"ready":true,"reasons":[]}`, "/": "RiftRelay",
-			"/metrics": `riftrelay_limit{host="euw1",key="main",method="",scope="application",window="10"} 500`,
+			"/metrics": `riftrelay_limit{endpoint="",key="main",region="euw1",scope="application",window="10"} 500`,
 		} {
 			a := g.get(base + path)
 			public = append(public, a.body)
@@ -222,8 +222,8 @@ func TestCallsPassAndKeysDont(t *testing.T) {
 	}
 	scrape := g.get(g.admin + "/metrics").body
 	for _, series := range []string{ // the names that those who come from the seed know
-		"riftrelay_http_requests_total{", "riftrelay_http_inflight ", `riftrelay_admission_total{outcome="allowed"} 1`,
-		`riftrelay_admission_total{outcome="rejected_invalid_route"} 1`, "riftrelay_admission_wait_seconds_bucket{",
+		"riftrelay_http_requests_total{", "riftrelay_http_inflight{", `riftrelay_admission_total{budget_id="default",endpoint="lol/status/v4/platform-data",outcome="allowed",priority="normal",region="euw1"} 1`,
+		`riftrelay_admission_total{budget_id="default",endpoint="",outcome="rejected_invalid_route",priority="normal",region=""} 1`, "riftrelay_queue_wait_seconds_bucket{",
 		"riftrelay_request_duration_seconds_bucket{", "riftrelay_upstream_responses_total{", "riftrelay_upstream_duration_seconds_bucket{",
 	} {
 		if !strings.Contains(scrape, series) {

@@ -24,13 +24,10 @@ func newClients(r prometheus.Registerer) *series[clientKey, prometheus.Counter] 
 // ClientDone counts a call of a client, with the status that it got.
 func (m *Metrics) ClientDone(name string, status int) { m.clients.of(clientKey{name, status}).Inc() }
 
-func newDeprecated(r prometheus.Registerer) *series[*route.Method, prometheus.Gauge] {
-	ends := prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Namespace: namespace, Name: "deprecated_methods",
-		Help: "Methods that were called and that Riot is going to switch off: when, in seconds since 1970; 0 if it doesn't say.",
-	}, []string{"method"})
-	r.MustRegister(ends)
-	return newSeries(elsewhere.method, func(m *route.Method) prometheus.Gauge { return ends.WithLabelValues(m.String()) })
+func (m *Metrics) newDeprecated(r prometheus.Registerer) *series[*route.Method, prometheus.Gauge] {
+	ends := registerer{r}.gauge("deprecated_methods",
+		"Methods that were called and that Riot is going to switch off: when, in seconds since 1970; 0 if it doesn't say.", "endpoint")
+	return newSeries(elsewhere.method, func(at *route.Method) prometheus.Gauge { return ends.WithLabelValues(m.endpoint(at.String())) })
 }
 
 // Deprecated notes that Riot is going to switch a method off; the zero Time is

@@ -10,7 +10,7 @@ import (
 )
 
 func TestClientsAndDeprecations(t *testing.T) {
-	m := New(Options{})
+	m := newMetrics()
 	m.ClientDone("web", 200)
 	m.ClientDone("web", 200)
 	m.ClientDone("bot", 429)
@@ -23,7 +23,7 @@ func TestClientsAndDeprecations(t *testing.T) {
 	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 	for _, want := range []string{
 		`riftrelay_client_requests_total{client="web",code="200"} 2`, `riftrelay_client_requests_total{client="bot",code="429"} 1`,
-		`riftrelay_deprecated_methods{method="/lol/status/v4/platform-data"} 1.7987616005e+09`,
+		`riftrelay_deprecated_methods{endpoint="lol/status/v4/platform-data"} 1.7987616005e+09`,
 	} {
 		if !strings.Contains(w.Body.String(), want+"\n") {
 			t.Errorf("no %s", want)

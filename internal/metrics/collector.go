@@ -25,24 +25,24 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	window = []string{"key", "host", "method", "scope", "window"}
-	budget = []string{"budget", "key", "host", "window"} // the methods' are in the state alone: they would be too many
+	window = []string{"key", "region", "endpoint", "scope", "window"}
+	share  = []string{"budget_id", "key", "region", "window"} // the methods' are in the state alone: they would be too many
 )
 
 var (
-	descLimit    = desc("limit", "Calls that Riot allows in the window. Window is its length in seconds; method is empty for the application's scope, key for calls without one.", window...)
+	descLimit    = desc("limit", "Calls that Riot allows in the window. Window is its length in seconds; endpoint is empty for the application's scope, key for calls without one.", window...)
 	descUsed     = desc("limit_used", "Calls that count against the window now: our own, in flight or not, and those of others.", window...)
 	descOthers   = desc("limit_others", "Calls of others on the same key that count against the window now.", window...)
 	descInFlight = desc("limit_in_flight", "Own calls of the window that Riot hasn't answered yet.", window...)
 	descReset    = desc("limit_reset_seconds", "Time until all that counts against the window now has expired.", window...)
-	descBudget   = desc("budget_limit", "Calls that the budget may use of the application's window.", budget...)
-	descSpent    = desc("budget_used", "Calls of the budget that count against the application's window now.", budget...)
-	descDepth    = desc("queue_depth", "Calls that wait. Bucket is host:method.", "bucket", "priority")
+	descBudget   = desc("budget_limit", "Calls that the budget may use of the application's window.", share...)
+	descSpent    = desc("budget_used", "Calls of the budget that count against the application's window now.", share...)
+	descDepth    = desc("queue_depth", "Calls that wait. Bucket is region:endpoint.", "bucket", "priority")
 	descMargin   = desc("margin_seconds", "Variation of the delay to Riot that is allowed for.")
 	descCooling  = desc("cooldowns", "Scopes that are stopped after a 429.", "scope")
 	descPanics   = desc("hook_panics_total", "Panics of what listens to the limiter, metrics and traces, that were contained.")
 	descKey      = desc("key_state", "1 for the state that the key is in: usable, suspect (Riot doesn't know it) or disabled.", "key", "state")
-	descBreaker  = desc("breaker_level", "How often the limits of a scope are halved, after more violations than are tolerated; none while none is. Method is empty for the application's scope.", "key", "host", "method")
+	descBreaker  = desc("breaker_level", "How often the limits of a scope are halved, after more violations than are tolerated; none while none is. Endpoint is empty for the application's scope.", "key", "region", "endpoint")
 
 	descStoreUp    = desc("store_up", "1 while the shared store can be reached. None without one.")
 	descStoreAlone = desc("store_share_mode", "1 while this replica goes on within its share of the limits, the store being away.")
@@ -93,14 +93,15 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 		}
 		// The limits of unlisted hosts can't be added up, and clients could
 		// make up any number of them.
-		if c.metrics.host(scope.Host) == other {
+		if c.metrics.region(scope.Host) == other {
 			continue
 		}
+		endpoint := c.metrics.endpoint(scope.Method)
 		if scope.Halved > 0 {
-			gauge(descBreaker, float64(scope.Halved), scope.Key, scope.Host, scope.Method)
+			gauge(descBreaker, float64(scope.Halved), scope.Key, scope.Host, endpoint)
 		}
 		for _, w := range scope.Windows {
-			labels := []string{scope.Key, scope.Host, scope.Method, kind, length(w)}
+			labels := []string{scope.Key, scope.Host, endpoint, kind, length(w)}
 			gauge(descLimit, float64(w.Limit), labels...)
 			gauge(descUsed, float64(w.Used), labels...)
 			gauge(descOthers, float64(w.Others), labels...)
@@ -125,8 +126,13 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 		priority riftrelay.Priority
 	}
 	depth := make(map[line]int, len(s.Queues)) // unlisted hosts share a bucket
+	for k := range *c.metrics.calls.inFlight.ready.Load() {
+		if k.method != nil { // 0, not nothing, for what was called before
+			depth[line{c.metrics.bucket(k.place), k.priority}] = 0
+		}
+	}
 	for _, q := range s.Queues {
-		depth[line{c.metrics.host(q.Host) + ":" + q.Method, q.Priority}] += q.Depth
+		depth[line{c.metrics.region(q.Host) + ":" + c.metrics.endpoint(q.Method), q.Priority}] += q.Depth
 	}
 	for l, n := range depth {
 		gauge(descDepth, float64(n), l.bucket, l.priority.String())

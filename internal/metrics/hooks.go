@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 
@@ -15,25 +16,35 @@ var _ riftrelay.Hooks = (*Metrics)(nil)
 
 // admissions are the ends of waits.
 type admissions struct {
-	allowed, canceled, unknown prometheus.Counter
+	total  *series[admissionKey, prometheus.Counter]
+	waited *series[waitKey, prometheus.Observer]
+}
 
-	rejected map[riftrelay.Reason]prometheus.Counter // never written to once made
-	waited   *series[waitKey, prometheus.Observer]
+type admissionKey struct {
+	servedKey
+	outcome string
+	budget  string
 }
 
 type waitKey struct {
-	place
-	priority riftrelay.Priority
+	servedKey // coarse
+	budget    string
 }
 
-// outcomes are the labels of the reasons. One is shorter than its reason, since
-// dashboards of the relay before this one know it so.
+const (
+	outcomeAllowed  = "allowed"
+	outcomeCanceled = "canceled"
+	outcomeOther    = "rejected_other"
+)
+
+// outcomes are the labels of the reasons. Some differ from their reasons, since
+// dashboards of the relay's first version know them so.
 var outcomes = map[riftrelay.Reason]string{
 	riftrelay.ReasonQueueFull:         "rejected_queue_full",
 	riftrelay.ReasonDeadline:          "rejected_deadline",
 	riftrelay.ReasonTimeout:           "rejected_timeout",
-	riftrelay.ReasonNoKey:             "rejected_no_key",
-	riftrelay.ReasonShuttingDown:      "rejected_shutting_down",
+	riftrelay.ReasonNoKey:             "rejected_no_available_key",
+	riftrelay.ReasonShuttingDown:      "shutting_down",
 	riftrelay.ReasonInvalidRoute:      "rejected_invalid_route",
 	riftrelay.ReasonInvalidTokenIndex: "rejected_invalid_token_index",
 	riftrelay.ReasonInvalidMaxWait:    "rejected_invalid_max_wait",
@@ -48,45 +59,52 @@ var outcomes = map[riftrelay.Reason]string{
 	"tls_required":        "rejected_tls_required",
 }
 
-func newAdmissions(r prometheus.Registerer) admissions {
+func outcome(e riftrelay.AdmissionEvent) string {
+	switch {
+	case e.Gone:
+		return outcomeCanceled
+	case e.Reason == "":
+		return outcomeAllowed
+	}
+	return cmp.Or(outcomes[e.Reason], outcomeOther)
+}
+
+func (m *Metrics) newAdmissions(r prometheus.Registerer) admissions {
 	reg := registerer{r}
 	total := reg.counter("admission_total",
-		"Tries to be admitted, by outcome: allowed, canceled (the client left) or rejected and why.", "outcome")
-	waited := reg.histogram("admission_wait_seconds",
-		"How long the calls that were admitted had waited.", waitBuckets, "host", "method", "priority")
+		"Tries to be admitted, by outcome: allowed, canceled (the client left), or refused and why. Region and endpoint are empty for what was refused before it had a route.",
+		"outcome", "region", "endpoint", "priority", "budget_id")
+	waited := reg.histogram("queue_wait_seconds",
+		"How long calls waited for admission, those included that were refused in the end. Bucket is region:endpoint.", waitBuckets, "bucket", "priority", "budget_id")
+	rest := servedKey{place: elsewhere}
 	a := admissions{
-		allowed:  total.WithLabelValues("allowed"),
-		canceled: total.WithLabelValues("canceled"),
-		unknown:  total.WithLabelValues("rejected_other"),
-		rejected: make(map[riftrelay.Reason]prometheus.Counter, len(outcomes)),
-		waited: newSeries(waitKey{place: elsewhere}, func(k waitKey) prometheus.Observer {
-			host, method := k.labels()
-			return waited.WithLabelValues(host, method, k.priority.String())
+		total: newSeries(admissionKey{rest, outcomeOther, other}, func(k admissionKey) prometheus.Counter {
+			region, endpoint := m.labels(k.place)
+			return total.WithLabelValues(k.outcome, region, endpoint, k.priority.String(), k.budget)
+		}),
+		waited: newSeries(waitKey{rest, other}, func(k waitKey) prometheus.Observer {
+			return waited.WithLabelValues(m.bucket(k.place), k.priority.String(), k.budget)
 		}),
 	}
-	for reason, outcome := range outcomes {
-		a.rejected[reason] = total.WithLabelValues(outcome)
+	// Sums over outcomes are 0 before there is one, not nothing.
+	a.of(riftrelay.AdmissionEvent{}, place{})
+	a.of(riftrelay.AdmissionEvent{Gone: true}, place{})
+	for reason := range outcomes {
+		a.of(riftrelay.AdmissionEvent{Reason: reason}, place{})
 	}
 	return a
 }
 
-func (a *admissions) of(reason riftrelay.Reason) prometheus.Counter {
-	if c, ok := a.rejected[reason]; ok {
-		return c
-	}
-	return a.unknown
+func (a *admissions) of(e riftrelay.AdmissionEvent, at place) prometheus.Counter {
+	return a.total.of(admissionKey{servedKey{at, e.Priority}, outcome(e), budget(e)})
 }
 
 // Admission counts the end of one wait.
 func (m *Metrics) Admission(_ context.Context, e riftrelay.AdmissionEvent) {
-	switch {
-	case e.Gone:
-		m.admitted.canceled.Inc()
-	case e.Reason != "":
-		m.admitted.of(e.Reason).Inc()
-	default:
-		m.admitted.allowed.Inc()
-		m.admitted.waited.of(waitKey{m.place(e.Route), e.Priority}).Observe(e.Waited.Seconds())
+	at := m.place(e.Route)
+	m.admitted.of(e, at).Inc()
+	if e.Waited > 0 || e.Reason == "" && !e.Gone { // what was refused at once didn't wait
+		m.admitted.waited.of(waitKey{servedKey{m.coarse(at), e.Priority}, budget(e)}).Observe(e.Waited.Seconds())
 	}
 }
 
@@ -106,7 +124,8 @@ type keyedPlace struct {
 
 type answerKey struct {
 	keyedPlace
-	code int
+	priority riftrelay.Priority
+	code     int
 }
 
 type limitedKey struct {
@@ -122,36 +141,36 @@ const (
 	causeError
 )
 
-func newAnswers(r prometheus.Registerer) answers {
+func (m *Metrics) newAnswers(r prometheus.Registerer) answers {
 	reg := registerer{r}
 	total := reg.counter("upstream_responses_total",
-		"Tries at Riot, by the status of the answer; none when there was no answer. Key is the name of the key, empty for calls without one.",
-		"key", "host", "method", "code")
+		"Tries at Riot, by the status of the answer. Without an answer: 499 when the client left, 504 after UPSTREAM_TIMEOUT, otherwise 502. Key is the name of the key, empty for calls without one.",
+		"code", "region", "endpoint", "priority", "key")
 	took := reg.histogram("upstream_duration_seconds",
-		"Time from a call's admission to the head of Riot's answer.", upstreamBuckets, "host", "method")
+		"Time from a call's admission to the head of Riot's answer.", upstreamBuckets, "region", "endpoint")
 	limited := reg.counter("upstream_429_total",
-		"429 answers of Riot, by what they limit.", "key", "host", "method", "type")
+		"429 answers of Riot, by what they limit.", "key", "region", "endpoint", "type")
 	violations := reg.counter("violations_total",
-		"429 answers of Riot that say that we went over a limit.", "key", "host", "method")
+		"429 answers of Riot that say that we went over a limit.", "key", "region", "endpoint")
 	retries := reg.counter("retries_total", "Calls sent again, by the answer that they had before: 429, another status, or an error.", "cause")
 
 	rest := keyedPlace{elsewhere, other}
 	a := answers{
 		total: newSeries(answerKey{keyedPlace: rest}, func(k answerKey) prometheus.Counter {
-			host, method := k.labels()
-			return total.WithLabelValues(k.key, host, method, code(k.code))
+			region, endpoint := m.labels(k.place)
+			return total.WithLabelValues(code(k.code), region, endpoint, k.priority.String(), k.key)
 		}),
 		took: newSeries(elsewhere, func(p place) prometheus.Observer {
-			host, method := p.labels()
-			return took.WithLabelValues(host, method)
+			region, endpoint := m.labels(p)
+			return took.WithLabelValues(region, endpoint)
 		}),
 		limited: newSeries(limitedKey{keyedPlace: rest}, func(k limitedKey) prometheus.Counter {
-			host, method := k.labels()
-			return limited.WithLabelValues(k.key, host, method, k.kind.String())
+			region, endpoint := m.labels(k.place)
+			return limited.WithLabelValues(k.key, region, endpoint, k.kind.String())
 		}),
 		violations: newSeries(rest, func(k keyedPlace) prometheus.Counter {
-			host, method := k.labels()
-			return violations.WithLabelValues(k.key, host, method)
+			region, endpoint := m.labels(k.place)
+			return violations.WithLabelValues(k.key, region, endpoint)
 		}),
 	}
 	for i, cause := range causes {
@@ -163,9 +182,13 @@ func newAnswers(r prometheus.Registerer) answers {
 // Answer counts the end of one try at Riot.
 func (m *Metrics) Answer(_ context.Context, e riftrelay.AnswerEvent) {
 	at := keyedPlace{m.place(e.Route), e.Key}
-	m.upstream.total.of(answerKey{at, e.Status}).Inc()
+	status := e.Status
+	if status == 0 {
+		status = noAnswer(e.Err)
+	}
+	m.upstream.total.of(answerKey{at, e.Priority, status}).Inc()
 	if e.Status != 0 {
-		m.upstream.took.of(at.place).Observe(e.Duration.Seconds())
+		m.upstream.took.of(m.coarse(at.place)).Observe(e.Duration.Seconds())
 	}
 	if e.Status == http.StatusTooManyRequests {
 		m.upstream.limited.of(limitedKey{at, e.Kind}).Inc()

@@ -6,11 +6,11 @@
 // collector.go reads the limits out of one riftrelay.Snapshot for each scrape.
 // tunnels.go and store.go have what only some relays have.
 //
-// Clients choose paths and hosts, so none of their words becomes a label: hosts
-// are those of the method table, methods are its templates, keys are named by
-// configuration, and what has no route has empty labels. How many series there
-// can be is thus known beforehand, whatever is asked for; series.go bounds the
-// rest.
+// Clients choose paths and hosts, so none of their words becomes a label: regions
+// are the hosts of the method table, endpoints are its templates, keys and budgets
+// are named by configuration, and what has no route has empty labels. How many
+// series there can be is thus known beforehand, whatever is asked for; series.go
+// bounds the rest. labels.go has the scheme of the labels.
 package metrics
 
 import (
@@ -31,16 +31,22 @@ type Options struct {
 	// Version is the label of build_info. Empty means "dev".
 	Version string
 
-	// Hosts may be labels: those of the method table. Any other, which is
-	// possible when unknown hosts are forwarded, is counted as "other".
-	Hosts []string
+	// Table has the hosts and methods that may be labels. Any other host, which
+	// is possible when unknown hosts are forwarded, is counted as "other".
+	// Required.
+	Table *route.Table
+
+	// WithoutEndpoints leaves the endpoint out of the histograms.
+	WithoutEndpoints bool
 }
 
 // Metrics counts. It is a riftrelay.Hooks and an observer for the proxy, and
 // safe for use by many goroutines.
 type Metrics struct {
 	registry *prometheus.Registry
-	hosts    map[string]bool
+	regions  map[string]bool // hosts that may be labels
+	verbs    map[string]bool // templates that have a GET beside other verbs
+	plain    bool            // histograms have no endpoints
 
 	calls    calls
 	admitted admissions
@@ -57,9 +63,14 @@ func New(o Options) *Metrics {
 	if o.Version == "" {
 		o.Version = "dev"
 	}
-	m := &Metrics{registry: prometheus.NewRegistry(), hosts: make(map[string]bool, len(o.Hosts))}
-	for _, h := range o.Hosts {
-		m.hosts[h] = true
+	m := &Metrics{registry: prometheus.NewRegistry(), regions: make(map[string]bool), verbs: make(map[string]bool), plain: o.WithoutEndpoints}
+	for _, h := range o.Table.Hosts() {
+		m.regions[h] = true
+	}
+	for _, method := range o.Table.Methods() {
+		if method.Verb == "GET" {
+			m.verbs[method.Template] = true
+		}
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "build_info",
@@ -69,12 +80,12 @@ func New(o Options) *Metrics {
 	build.Set(1)
 	m.registry.MustRegister(build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m.calls = newCalls(m.registry)
-	m.admitted = newAdmissions(m.registry)
-	m.upstream = newAnswers(m.registry)
+	m.calls = m.newCalls(m.registry)
+	m.admitted = m.newAdmissions(m.registry)
+	m.upstream = m.newAnswers(m.registry)
 	m.changes = newChanges(m.registry)
 	m.clients = newClients(m.registry)
-	m.ends = newDeprecated(m.registry)
+	m.ends = m.newDeprecated(m.registry)
 	m.reloads = newTries(m.registry, "config_reloads_total", "Times that keys, tokens of clients or the certificate were read again: success, or failure, which changes nothing.")
 	m.writes = newTries(m.registry, "state_writes_total", "Times that STATE_FILE was written: success, or failure, after which a restart knows less.")
 	return m
@@ -112,15 +123,4 @@ func (m *Metrics) Handler() http.Handler {
 		Registry:            m.registry,
 		MaxRequestsInFlight: 4,
 	})
-}
-
-// other stands for what must not become a label of its own.
-const other = "other"
-
-// host is the label of a route's host.
-func (m *Metrics) host(name string) string {
-	if name == "" || m.hosts[name] {
-		return name
-	}
-	return other
 }

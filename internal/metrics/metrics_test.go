@@ -1,7 +1,9 @@
 package metrics
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http/httptest"
 	"strings"
@@ -27,7 +29,7 @@ func at(t testing.TB, verb, host, path string) route.Route {
 	return r
 }
 
-func newMetrics() *Metrics { return New(Options{Version: "1.2", Hosts: table().Hosts()}) }
+func newMetrics() *Metrics { return New(Options{Version: "1.2", Table: table()}) }
 
 // scrape gives the samples of the relay's own metrics, without comments.
 func scrape(t testing.TB, m *Metrics) []string {
@@ -60,53 +62,71 @@ func TestCalls(t *testing.T) {
 	m := newMetrics()
 	r := at(t, "GET", "euw1", "/lol/status/v4/platform-data")
 	put := at(t, "PUT", "americas", "/lol/tournament/v5/codes/x")
-	for range 5 {
-		m.Started()
+	for range 3 {
+		m.Started(r, riftrelay.Normal)
 	}
-	m.Done(r, 200, "riot", 30*time.Millisecond)
-	m.Done(put, 429, "relay", time.Second)
-	m.Done(route.Route{}, 404, "relay", 0)
-	m.Done(r, 1234, "riot", 0)
+	m.Started(put, riftrelay.High)
+	m.Started(route.Route{}, riftrelay.Normal)
+	m.Done(r, riftrelay.Normal, 200, "riot", 30*time.Millisecond)
+	m.Done(put, riftrelay.High, 429, "relay", time.Second)
+	m.Done(route.Route{}, riftrelay.Normal, 404, "relay", 0)
+	m.Done(r, riftrelay.Normal, 1234, "riot", 0)
 	m.Refused(riftrelay.ReasonInvalidMaxWait)
 	expect(t, m,
-		`riftrelay_http_inflight 1`,
-		`riftrelay_http_requests_total{code="200",host="euw1",method="/lol/status/v4/platform-data",source="riot"} 1`,
-		`riftrelay_http_requests_total{code="429",host="americas",method="PUT /lol/tournament/v5/codes/{tournamentCode}",source="relay"} 1`,
-		`riftrelay_http_requests_total{code="404",host="",method="",source="relay"} 1`,
-		`riftrelay_http_requests_total{code="other",host="euw1",method="/lol/status/v4/platform-data",source="riot"} 1`,
-		`riftrelay_request_duration_seconds_bucket{host="euw1",source="riot",le="0.025"} 1`,
-		`riftrelay_request_duration_seconds_bucket{host="euw1",source="riot",le="0.05"} 2`,
-		`riftrelay_request_duration_seconds_sum{host="americas",source="relay"} 1`,
-		`riftrelay_admission_total{outcome="rejected_invalid_max_wait"} 1`,
+		`riftrelay_http_inflight{endpoint="lol/status/v4/platform-data",priority="normal",region="euw1"} 1`,
+		`riftrelay_http_inflight{endpoint="PUT lol/tournament/v5/codes/{tournamentCode}",priority="high",region="americas"} 0`,
+		`riftrelay_http_requests_total{code="200",endpoint="lol/status/v4/platform-data",priority="normal",region="euw1",source="riot"} 1`,
+		`riftrelay_http_requests_total{code="429",endpoint="PUT lol/tournament/v5/codes/{tournamentCode}",priority="high",region="americas",source="relay"} 1`,
+		`riftrelay_http_requests_total{code="404",endpoint="",priority="normal",region="",source="relay"} 1`,
+		`riftrelay_http_requests_total{code="other",endpoint="lol/status/v4/platform-data",priority="normal",region="euw1",source="riot"} 1`,
+		`riftrelay_request_duration_seconds_bucket{priority="normal",region="euw1",status_code="200",le="0.025"} 0`,
+		`riftrelay_request_duration_seconds_bucket{priority="normal",region="euw1",status_code="200",le="0.05"} 1`,
+		`riftrelay_request_duration_seconds_sum{priority="high",region="americas",status_code="429"} 1`,
+		`riftrelay_admission_total{budget_id="default",endpoint="",outcome="rejected_invalid_max_wait",priority="normal",region=""} 1`,
 	)
 }
 
 func TestAdmissions(t *testing.T) {
 	m := newMetrics()
 	r := at(t, "GET", "euw1", "/lol/status/v4/platform-data")
-	m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Key: "k", Priority: riftrelay.High, Waited: 20 * time.Second})
+	m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Key: "k", Priority: riftrelay.High, Budget: "worker", Waited: 20 * time.Second})
 	m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Key: "k"})
 	m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Gone: true, Waited: time.Hour})
 	for _, reason := range []riftrelay.Reason{
 		riftrelay.ReasonQueueFull, riftrelay.ReasonDeadline, riftrelay.ReasonTimeout, riftrelay.ReasonNoKey, riftrelay.ReasonShuttingDown,
 		riftrelay.ReasonInvalidRoute, riftrelay.ReasonInvalidTokenIndex, riftrelay.ReasonInvalidMaxWait, riftrelay.ReasonInvalidBudget, "tomorrow", "tomorrow",
 	} {
-		m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Reason: reason, Waited: time.Hour})
+		m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Reason: reason})
 	}
+	const place = `endpoint="lol/status/v4/platform-data",outcome=`
+	const normal = `,priority="normal",region="euw1"} `
 	expect(t, m,
-		`riftrelay_admission_total{outcome="allowed"} 2`,
-		`riftrelay_admission_total{outcome="rejected_invalid_budget"} 1`,
-		`riftrelay_admission_total{outcome="canceled"} 1`,
-		`riftrelay_admission_total{outcome="rejected_queue_full"} 1`,
-		`riftrelay_admission_total{outcome="rejected_deadline"} 1`,
-		`riftrelay_admission_total{outcome="rejected_timeout"} 1`,
-		`riftrelay_admission_total{outcome="rejected_no_key"} 1`,
-		`riftrelay_admission_total{outcome="rejected_shutting_down"} 1`,
-		`riftrelay_admission_total{outcome="rejected_invalid_route"} 1`,
-		`riftrelay_admission_total{outcome="rejected_invalid_token_index"} 1`,
-		`riftrelay_admission_total{outcome="rejected_other"} 2`,
-		`riftrelay_admission_wait_seconds_sum{host="euw1",method="/lol/status/v4/platform-data",priority="high"} 20`,
-		`riftrelay_admission_wait_seconds_count{host="euw1",method="/lol/status/v4/platform-data",priority="normal"} 1`,
+		`riftrelay_admission_total{budget_id="worker",`+place+`"allowed",priority="high",region="euw1"} 1`,
+		`riftrelay_admission_total{budget_id="default",`+place+`"allowed"`+normal+`1`,
+		`riftrelay_admission_total{budget_id="other",`+place+`"rejected_invalid_budget"`+normal+`1`,
+		`riftrelay_admission_total{budget_id="default",`+place+`"canceled"`+normal+`1`,
+		`riftrelay_admission_total{budget_id="default",`+place+`"rejected_queue_full"`+normal+`1`,
+		`riftrelay_admission_total{budget_id="default",`+place+`"rejected_deadline"`+normal+`1`,
+		`riftrelay_admission_total{budget_id="default",`+place+`"rejected_timeout"`+normal+`1`,
+		`riftrelay_admission_total{budget_id="default",`+place+`"rejected_no_available_key"`+normal+`1`,
+		`riftrelay_admission_total{budget_id="default",`+place+`"shutting_down"`+normal+`1`,
+		`riftrelay_admission_total{budget_id="default",`+place+`"rejected_invalid_route"`+normal+`1`,
+		`riftrelay_admission_total{budget_id="default",`+place+`"rejected_invalid_token_index"`+normal+`1`,
+		`riftrelay_admission_total{budget_id="default",`+place+`"rejected_other"`+normal+`2`,
+		`riftrelay_admission_total{budget_id="default",endpoint="",outcome="rejected_queue_full",priority="normal",region=""} 0`,
+		`riftrelay_queue_wait_seconds_sum{bucket="euw1:lol/status/v4/platform-data",budget_id="worker",priority="high"} 20`,
+		`riftrelay_queue_wait_seconds_count{bucket="euw1:lol/status/v4/platform-data",budget_id="default",priority="normal"} 2`,
+	)
+}
+
+// Histograms are most of the series. METRICS_ENDPOINTS=false counts them by region.
+func TestWithoutEndpoints(t *testing.T) {
+	m := New(Options{Table: table(), WithoutEndpoints: true})
+	exercise(t, m, "euw1")
+	expect(t, m,
+		`riftrelay_queue_wait_seconds_count{bucket="euw1",budget_id="default",priority="normal"} 1`,
+		`riftrelay_upstream_duration_seconds_count{endpoint="",region="euw1"} 1`,
+		`riftrelay_http_requests_total{code="200",endpoint="lol/status/v4/platform-data",priority="normal",region="euw1",source="riot"} 1`,
 	)
 }
 
@@ -119,14 +139,19 @@ func TestAnswers(t *testing.T) {
 	m.Answer(t.Context(), riftrelay.AnswerEvent{Route: r, Key: "k", Status: 429, Kind: kind})
 	m.Answer(t.Context(), riftrelay.AnswerEvent{Route: r, Key: "k", Status: 503, Retry: true})
 	m.Answer(t.Context(), riftrelay.AnswerEvent{Route: r, Err: errors.New("reset"), Retry: true, Duration: time.Hour})
-	const labels = `host="kr",key="k",method="/lol/status/v4/platform-data"`
+	m.Answer(t.Context(), riftrelay.AnswerEvent{Route: r, Err: fmt.Errorf("dial: %w", context.Canceled)})
+	m.Answer(t.Context(), riftrelay.AnswerEvent{Route: r, Err: riftrelay.ErrUpstreamTimeout, Priority: riftrelay.High})
+	m.Answer(t.Context(), riftrelay.AnswerEvent{Route: r, Err: context.DeadlineExceeded, Priority: riftrelay.High})
+	const endpoint = `endpoint="lol/status/v4/platform-data"`
 	expect(t, m,
-		`riftrelay_upstream_responses_total{code="200",`+labels+`} 1`,
-		`riftrelay_upstream_responses_total{code="429",`+labels+`} 2`,
-		`riftrelay_upstream_responses_total{code="none",host="kr",key="",method="/lol/status/v4/platform-data"} 1`,
-		`riftrelay_upstream_duration_seconds_count{host="kr",method="/lol/status/v4/platform-data"} 4`,
-		`riftrelay_upstream_429_total{`+labels+`,type="`+kind.String()+`"} 2`,
-		`riftrelay_violations_total{`+labels+`} 1`,
+		`riftrelay_upstream_responses_total{code="200",`+endpoint+`,key="k",priority="normal",region="kr"} 1`,
+		`riftrelay_upstream_responses_total{code="429",`+endpoint+`,key="k",priority="normal",region="kr"} 2`,
+		`riftrelay_upstream_responses_total{code="502",`+endpoint+`,key="",priority="normal",region="kr"} 1`,
+		`riftrelay_upstream_responses_total{code="499",`+endpoint+`,key="",priority="normal",region="kr"} 1`,
+		`riftrelay_upstream_responses_total{code="504",`+endpoint+`,key="",priority="high",region="kr"} 2`,
+		`riftrelay_upstream_duration_seconds_count{`+endpoint+`,region="kr"} 4`,
+		`riftrelay_upstream_429_total{`+endpoint+`,key="k",region="kr",type="`+kind.String()+`"} 2`,
+		`riftrelay_violations_total{`+endpoint+`,key="k",region="kr"} 1`,
 		`riftrelay_retries_total{cause="429"} 1`,
 		`riftrelay_retries_total{cause="status"} 1`,
 		`riftrelay_retries_total{cause="error"} 1`,
@@ -161,7 +186,7 @@ func snapshot() riftrelay.Snapshot {
 			{Key: "a", Host: "xx1", Halved: 1, Windows: []riftrelay.WindowState{{Limit: 1, Window: time.Second}}},
 		},
 		Queues: []riftrelay.QueueState{
-			{Host: "euw1", Method: "PUT /lol/x", Priority: riftrelay.High, Depth: 4},
+			{Host: "euw1", Method: "PUT /lol/tournament/v5/codes/{tournamentCode}", Priority: riftrelay.High, Depth: 4},
 			{Host: "xx1", Method: "/lol/x", Depth: 1}, {Host: "xx2", Method: "/lol/x", Depth: 2},
 		},
 	}
@@ -171,6 +196,7 @@ func TestCollector(t *testing.T) {
 	m := newMetrics()
 	scrapes := 0
 	m.Watch(func() riftrelay.Snapshot { scrapes++; return snapshot() })
+	m.Started(at(t, "GET", "kr", "/lol/status/v4/platform-data"), riftrelay.High)
 	expect(t, m,
 		`riftrelay_margin_seconds 0.15`,
 		`riftrelay_key_state{key="a",state="usable"} 1`,
@@ -180,20 +206,21 @@ func TestCollector(t *testing.T) {
 		`riftrelay_key_state{key="b",state="suspect"} 1`,
 		`riftrelay_key_state{key="c",state="suspect"} 0`,
 		`riftrelay_key_state{key="c",state="disabled"} 1`,
-		`riftrelay_breaker_level{host="euw1",key="a",method="/lol/x"} 2`,
+		`riftrelay_breaker_level{endpoint="lol/x",key="a",region="euw1"} 2`,
 		`riftrelay_cooldowns{scope="application"} 1`,
 		`riftrelay_cooldowns{scope="method"} 0`,
-		`riftrelay_limit{host="euw1",key="a",method="",scope="application",window="1"} 20`,
-		`riftrelay_limit{host="euw1",key="a",method="",scope="application",window="120"} 100`,
-		`riftrelay_limit{host="euw1",key="a",method="/lol/x",scope="method",window="10"} 5`,
-		`riftrelay_limit_used{host="euw1",key="a",method="",scope="application",window="1"} 7`,
-		`riftrelay_budget_limit{budget="crawler",host="euw1",key="a",window="120"} 30`,
-		`riftrelay_budget_used{budget="crawler",host="euw1",key="a",window="120"} 12`,
-		`riftrelay_limit_others{host="euw1",key="a",method="",scope="application",window="1"} 2`,
-		`riftrelay_limit_in_flight{host="euw1",key="a",method="",scope="application",window="1"} 3`,
-		`riftrelay_limit_reset_seconds{host="euw1",key="a",method="",scope="application",window="1"} 0.9`,
-		`riftrelay_queue_depth{bucket="euw1:PUT /lol/x",priority="high"} 4`,
-		`riftrelay_queue_depth{bucket="other:/lol/x",priority="normal"} 3`,
+		`riftrelay_limit{endpoint="",key="a",region="euw1",scope="application",window="1"} 20`,
+		`riftrelay_limit{endpoint="",key="a",region="euw1",scope="application",window="120"} 100`,
+		`riftrelay_limit{endpoint="lol/x",key="a",region="euw1",scope="method",window="10"} 5`,
+		`riftrelay_limit_used{endpoint="",key="a",region="euw1",scope="application",window="1"} 7`,
+		`riftrelay_budget_limit{budget_id="crawler",key="a",region="euw1",window="120"} 30`,
+		`riftrelay_budget_used{budget_id="crawler",key="a",region="euw1",window="120"} 12`,
+		`riftrelay_limit_others{endpoint="",key="a",region="euw1",scope="application",window="1"} 2`,
+		`riftrelay_limit_in_flight{endpoint="",key="a",region="euw1",scope="application",window="1"} 3`,
+		`riftrelay_limit_reset_seconds{endpoint="",key="a",region="euw1",scope="application",window="1"} 0.9`,
+		`riftrelay_queue_depth{bucket="euw1:PUT lol/tournament/v5/codes/{tournamentCode}",priority="high"} 4`,
+		`riftrelay_queue_depth{bucket="other:lol/x",priority="normal"} 3`,
+		`riftrelay_queue_depth{bucket="kr:lol/status/v4/platform-data",priority="high"} 0`, // was called, doesn't wait
 	)
 	if scrapes != 1 {
 		t.Errorf("%d snapshots for one scrape, want 1", scrapes)
@@ -252,9 +279,9 @@ func TestLint(t *testing.T) {
 func exercise(t testing.TB, m *Metrics, host string) {
 	r := at(t, "GET", "euw1", "/lol/status/v4/platform-data")
 	r.Host = host
-	m.Started()
+	m.Started(r, riftrelay.Normal)
 	m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Key: "a"})
 	m.Answer(t.Context(), riftrelay.AnswerEvent{Route: r, Key: "a", Status: 429, Own: true, Retry: true})
 	m.Change(riftrelay.ChangeEvent{Kind: riftrelay.ChangeCooldownBegan, Key: "a", Host: host})
-	m.Done(r, 200, "riot", time.Millisecond)
+	m.Done(r, riftrelay.Normal, 200, "riot", time.Millisecond)
 }

@@ -6,8 +6,6 @@ import (
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
-
-	"riftrelay/route"
 )
 
 // series keeps the children of one or several vectors ready, so that counting
@@ -60,34 +58,17 @@ func (s *series[K, V]) add(k K) V {
 	return v
 }
 
-// place is a route as labels are made from it: its host is a label already.
-type place struct {
-	host   string
-	method *route.Method // nil without a route
-}
-
-// elsewhere is the place of all that is too much.
-var elsewhere = place{host: other, method: &route.Method{Template: other}}
-
-func (p place) labels() (host, method string) {
-	if p.method == nil {
-		return p.host, ""
-	}
-	return p.host, p.method.String()
-}
-
-func (m *Metrics) place(r route.Route) place {
-	if r.Method == nil {
-		return place{}
-	}
-	return place{m.host(r.Host), r.Method}
-}
-
 // vectors are made and registered in one go.
 type registerer struct{ r prometheus.Registerer }
 
 func (r registerer) counter(name, help string, labels ...string) *prometheus.CounterVec {
 	v := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
+	r.r.MustRegister(v)
+	return v
+}
+
+func (r registerer) gauge(name, help string, labels ...string) *prometheus.GaugeVec {
+	v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}, labels)
 	r.r.MustRegister(v)
 	return v
 }

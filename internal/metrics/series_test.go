@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -18,22 +19,22 @@ func TestJunkMakesNoSeries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := New(Options{Hosts: open.Hosts()})
+	m := New(Options{Table: open})
 	junk := func(from, to int) {
 		for i := from; i < to; i++ {
-			m.Started()
+			m.Started(route.Route{}, riftrelay.Normal)
 			m.Admission(t.Context(), riftrelay.AdmissionEvent{Reason: riftrelay.ReasonInvalidRoute})
-			m.Done(route.Route{}, 404, "relay", 0)
+			m.Done(route.Route{}, riftrelay.Normal, 404, "relay", 0)
 
 			host := "h" + strings.Map(func(r rune) rune { return r - '0' + 'a' }, fmt.Sprint(i))
 			r, err := open.Match("GET", host, fmt.Sprintf("/junk/%d", i))
 			if err != nil {
 				t.Fatal(err)
 			}
-			m.Started()
+			m.Started(r, riftrelay.Normal)
 			m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Key: "a"})
 			m.Answer(t.Context(), riftrelay.AnswerEvent{Route: r, Key: "a", Status: 404})
-			m.Done(r, 404, "riot", 0)
+			m.Done(r, riftrelay.Normal, 404, "riot", 0)
 		}
 	}
 	junk(0, 10)
@@ -99,10 +100,10 @@ func BenchmarkCall(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		m.Started()
+		m.Started(r, riftrelay.Normal)
 		m.Admission(b.Context(), riftrelay.AdmissionEvent{Route: r, Key: "a", Waited: time.Millisecond})
 		m.Answer(b.Context(), riftrelay.AnswerEvent{Route: r, Key: "a", Status: 200, Duration: 50 * time.Millisecond})
-		m.Done(r, 200, "riot", 51*time.Millisecond)
+		m.Done(r, riftrelay.Normal, 200, "riot", 51*time.Millisecond)
 	}
 }
 
@@ -111,5 +112,51 @@ func TestCallAllocatesNothing(t *testing.T) {
 	exercise(t, m, "euw1")
 	if n := testing.AllocsPerRun(100, func() { exercise(t, m, "euw1") }); n != 0 {
 		t.Errorf("%v allocations a call, want 0", n)
+	}
+}
+
+// The worst case that docs/metrics.md states: every method is called on each of its own hosts, with both priorities and
+// one key, and is answered with one status.
+func TestWorstCaseOfSeries(t *testing.T) {
+	var limits riftrelay.Snapshot // an application limit of two windows, a method's of one
+	for _, host := range table().Hosts() {
+		limits.Scopes = append(limits.Scopes, riftrelay.ScopeState{Key: "a", Host: host, Windows: []riftrelay.WindowState{{Window: 1}, {Window: 2}}})
+	}
+	for _, method := range table().Methods() {
+		for _, host := range method.Hosts {
+			limits.Scopes = append(limits.Scopes, riftrelay.ScopeState{Key: "a", Host: host, Method: method.String(), Windows: []riftrelay.WindowState{{Window: 1}}})
+		}
+	}
+	count := func(o Options) (pairs, samples int) {
+		o.Table = table()
+		m := New(o)
+		for _, method := range o.Table.Methods() {
+			for _, host := range method.Hosts {
+				pairs++
+				r := route.Route{Host: host, Method: method}
+				for _, p := range []riftrelay.Priority{riftrelay.Normal, riftrelay.High} {
+					m.Started(r, p)
+					m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Key: "a", Priority: p})
+					m.Answer(t.Context(), riftrelay.AnswerEvent{Route: r, Key: "a", Status: 200, Priority: p})
+					m.Done(r, p, 200, "riot", 0)
+				}
+			}
+		}
+		m.Watch(func() riftrelay.Snapshot { return limits })
+		return pairs, len(scrape(t, m))
+	}
+	pairs, all := count(Options{})
+	_, few := count(Options{WithoutEndpoints: true})
+	page, err := os.ReadFile("../../docs/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		fmt.Sprintf("%d methods on their %d hosts are %d pairs", len(table().Methods()), len(table().Hosts()), pairs),
+		fmt.Sprintf("That is %d series, and %d with `METRICS_ENDPOINTS=false`", all, few),
+	} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("docs/metrics.md doesn't say %q", want)
+		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 func TestTunnels(t *testing.T) {
-	m := New(Options{})
+	m := newMetrics()
 	scrape := func() string {
 		w := httptest.NewRecorder()
 		m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))

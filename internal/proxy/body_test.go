@@ -59,7 +59,7 @@ func TestBrokenRequestBodies(t *testing.T) {
 	}
 	c.Close()
 	<-obs.ended
-	if obs.done[1] != "499 relay -" {
+	if obs.done[1] != "499 relay americas:POST /lol/tournament-stub/v5/codes" {
 		t.Errorf("observer saw %q", obs.done)
 	}
 }

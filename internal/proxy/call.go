@@ -18,15 +18,18 @@ import (
 // call is one call's story. It is one allocation for all that the request to
 // the transport points to, so none of it may be used again.
 type call struct {
-	start   time.Time
-	id      string           // X-Request-Id
-	client  *Client          // nil when nobody needs a token
-	token   string           // which the client showed; for conceal alone
-	waiting atomic.Bool      // for admission; of a client's calls
-	url     url.URL          // of the outgoing request
-	report  riftrelay.Report // filled in by the transport
-	body    *clientBody      // nil when the client sends none
-	traced  func(route.Route, int, string)
+	start    time.Time
+	id       string      // X-Request-Id
+	client   *Client     // nil when nobody needs a token
+	token    string      // which the client showed; for conceal alone
+	waiting  atomic.Bool // for admission; of a client's calls
+	url      url.URL     // of the outgoing request
+	route    route.Route // zero until it is known
+	priority riftrelay.Priority
+	started  bool             // the observer knows of the call
+	report   riftrelay.Report // filled in by the transport
+	body     *clientBody      // nil when the client sends none
+	traced   func(route.Route, int, string)
 
 	status int    // what the client got; 0 = nothing yet
 	source string // SourceRiot or SourceRelay

@@ -37,7 +37,6 @@ func (h *Handler) serveConnect(w http.ResponseWriter, r *http.Request, c *call) 
 	}
 	if err != nil {
 		c.url.Host = name
-		h.observer.Started()
 		defer h.finish(r, c)
 		h.refuse(w, r, c, err)
 		return

@@ -136,7 +136,7 @@ type seen struct {
 
 func newSeen() *seen { return &seen{ended: make(chan struct{}, 1000)} }
 
-func (s *seen) Started() { s.mu.Lock(); s.started++; s.mu.Unlock() }
+func (s *seen) Started(route.Route, riftrelay.Priority) { s.mu.Lock(); s.started++; s.mu.Unlock() }
 
 func (s *seen) ClientDone(name string, status int) {
 	s.mu.Lock()
@@ -150,7 +150,7 @@ func (s *seen) Deprecated(m *route.Method, end time.Time) {
 	s.deprecated = append(s.deprecated, m.String()+" "+end.Format(time.DateOnly))
 }
 
-func (s *seen) Done(r route.Route, status int, source string, took time.Duration) {
+func (s *seen) Done(r route.Route, _ riftrelay.Priority, status int, source string, took time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	bucket := "-"

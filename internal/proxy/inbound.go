@@ -59,10 +59,12 @@ func upgrade(h http.Header) string {
 // outbound makes the request for the transport. c lends it memory.
 func (h *Handler) outbound(r *http.Request, to target, c *call) (*http.Request, error) {
 	name, listed := h.names[to.host]
+	var err error
+	c.route, err = h.table.Match(r.Method, to.host, to.path)
 	if !listed || to.path[1:2] == "/" {
-		// Off the fast path: the transport would route it again, but what
-		// isn't a host by the table must not become part of a host name.
-		if _, err := h.table.Match(r.Method, to.host, to.path); err != nil {
+		// What isn't a host by the table must not become part of a host name.
+		// The transport refuses the rest.
+		if err != nil {
 			return nil, &riftrelay.RejectedError{Reason: riftrelay.ReasonInvalidRoute, Err: err}
 		}
 		name = to.host + domain
@@ -72,6 +74,7 @@ func (h *Handler) outbound(r *http.Request, to target, c *call) (*http.Request, 
 		return nil, err
 	}
 	c.client.restrict(&o)
+	c.priority = o.Priority
 	o.Report = &c.report
 	// Opaque keeps the escaped path as it is; URL.Path would be escaped anew.
 	c.url = url.URL{Scheme: "https", Host: name, Opaque: to.path, RawQuery: to.query, ForceQuery: to.emptyTag}

@@ -105,13 +105,14 @@ type Options struct {
 // goroutines and should return at once. Requests that are no calls ("/",
 // /healthz, /favicon.ico, any path of one segment) are not mentioned.
 type Observer interface {
-	// Started is called when a call comes in.
-	Started()
-	// Done is called once for each Started, when the client has its answer.
-	// The route is zero when there was none; status is what the client got, or
+	// Started is called when a call goes to the transport, or when it is
+	// refused before. The route is zero when there was none.
+	Started(r route.Route, p riftrelay.Priority)
+	// Done is called once for each Started, with the same route and priority,
+	// when the client has its answer. Status is what the client got, or
 	// StatusClientGone, or 502 and 504 for an answer that broke off; source is
 	// SourceRiot or SourceRelay.
-	Done(r route.Route, status int, source string, took time.Duration)
+	Done(r route.Route, p riftrelay.Priority, status int, source string, took time.Duration)
 	// ClientDone is called after Done for a call of a named client.
 	ClientDone(name string, status int)
 	// Deprecated is called for each answer that says that Riot is going to
@@ -226,7 +227,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.serveLocal(w, r, err)
 		return
 	}
-	h.observer.Started()
 	defer h.finish(r, c)
 	if h.trace != nil {
 		var ctx context.Context
@@ -252,6 +252,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, r, c, err)
 		return
 	}
+	h.started(c)
 	if c.body != nil {
 		c.body.flow = http.NewResponseController(w)
 		// The transport may read on after it has returned, and the handler's
@@ -283,6 +284,14 @@ func (h *Handler) serveApart(w http.ResponseWriter, r *http.Request, c *call) bo
 	return true
 }
 
+// started tells the observer of a call, once.
+func (h *Handler) started(c *call) {
+	if !c.started {
+		c.started = true
+		h.observer.Started(c.route, c.priority)
+	}
+}
+
 // finish tells observer and log how a call ended, also when the handler
 // panicked to break the client's connection.
 func (h *Handler) finish(r *http.Request, c *call) {
@@ -290,7 +299,8 @@ func (h *Handler) finish(r *http.Request, c *call) {
 		c.status, c.source = http.StatusInternalServerError, SourceRelay
 	}
 	took := time.Since(c.start)
-	h.observer.Done(c.report.Route, c.status, c.source, took)
+	h.started(c)
+	h.observer.Done(c.route, c.priority, c.status, c.source, took)
 	c.ended()
 	if c.client != nil {
 		h.observer.ClientDone(c.client.Name, c.status)
@@ -303,8 +313,8 @@ func (h *Handler) finish(r *http.Request, c *call) {
 
 type nobody struct{}
 
-func (nobody) Started()                                     {}
-func (nobody) Done(route.Route, int, string, time.Duration) {}
-func (nobody) ClientDone(string, int)                       {}
-func (nobody) Deprecated(*route.Method, time.Time)          {}
-func (nobody) Refused(riftrelay.Reason)                     {}
+func (nobody) Started(route.Route, riftrelay.Priority)                          {}
+func (nobody) Done(route.Route, riftrelay.Priority, int, string, time.Duration) {}
+func (nobody) ClientDone(string, int)                                           {}
+func (nobody) Deprecated(*route.Method, time.Time)                              {}
+func (nobody) Refused(riftrelay.Reason)                                         {}

@@ -145,7 +145,7 @@ func TestClientGone(t *testing.T) {
 		if w.Body.Len() > 0 || len(w.Header()) > 0 {
 			t.Errorf("%s: %v %s was written", tt.name, w.Header(), w.Body)
 		}
-		if len(obs.done) != 1 || obs.done[0] != "499 relay -" {
+		if len(obs.done) != 1 || obs.done[0] != "499 relay euw1:/lol/status/v4/platform-data" {
 			t.Errorf("%s: observer saw %q", tt.name, obs.done)
 		}
 	}
@@ -162,7 +162,7 @@ func TestPanicIsCounted(t *testing.T) {
 		defer func() { recover() }()
 		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", status, nil))
 	}()
-	if len(obs.done) != 1 || obs.done[0] != "Internal Server Error relay -" {
+	if len(obs.done) != 1 || obs.done[0] != "Internal Server Error relay euw1:/lol/status/v4/platform-data" {
 		t.Errorf("observer saw %q", obs.done)
 	}
 }

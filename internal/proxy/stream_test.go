@@ -211,18 +211,19 @@ func TestNoFlushForABodyThatIsWhole(t *testing.T) {
 // An answer that breaks off never looks complete, and one that breaks before
 // its first byte is a 502.
 func TestBrokenBodies(t *testing.T) {
+	const bucket = "euw1:/lol/status/v4/platform-data"
 	for _, tt := range []struct {
 		name, answer string
 		whole        int    // status, when a whole answer is wanted
 		done         string // what the observer sees
 	}{
-		{"nothing of the length said", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", 502, "Bad Gateway relay -"},
-		{"nothing of the chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", 502, "Bad Gateway relay -"},
-		{"half of the length said", "HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n" + strings.Repeat("x", 50000), 0, "Bad Gateway riot -"},
-		{"half of the chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", 0, "Bad Gateway riot -"},
-		{"bad chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", 502, "Bad Gateway relay -"},
-		{"no HTTP", "garbage\r\n\r\n", 502, "Bad Gateway relay -"},
-		{"no answer", "", 502, "Bad Gateway relay -"},
+		{"nothing of the length said", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", 502, "Bad Gateway relay " + bucket},
+		{"nothing of the chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", 502, "Bad Gateway relay " + bucket},
+		{"half of the length said", "HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n" + strings.Repeat("x", 50000), 0, "Bad Gateway riot " + bucket},
+		{"half of the chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", 0, "Bad Gateway riot " + bucket},
+		{"bad chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", 502, "Bad Gateway relay " + bucket},
+		{"no HTTP", "garbage\r\n\r\n", 502, "Bad Gateway relay " + bucket},
+		{"no answer", "", 502, "Bad Gateway relay " + bucket},
 	} {
 		obs := newSeen()
 		up := newUpstream(t, say(tt.answer))
@@ -274,7 +275,7 @@ func TestClientLeavesInMidAnswer(t *testing.T) {
 	c.Close()
 	<-closed
 	<-obs.ended
-	if obs.done[0] != "499 riot -" {
+	if obs.done[0] != "499 riot euw1:/lol/status/v4/platform-data" {
 		t.Errorf("observer saw %q", obs.done)
 	}
 }
