@@ -1,6 +1,6 @@
 # What people run by hand. CI runs .ci/run, which does all of the first three.
 
-.PHONY: test lint bench long docs deploy newcomer weight
+.PHONY: test lint bench long docs deploy newcomer
 
 # The README's test command with what CI adds to it.
 test:
@@ -35,7 +35,3 @@ newcomer:
 # Writes docs/settings.md and .env.example from the declarations of the settings.
 docs:
 	go test ./internal/config -update
-
-# What each dependency adds to the program, for docs/dependencies.md.
-weight:
-	go -C tools/proof run ./weight

@@ -25,14 +25,13 @@ const module = "riftrelay"
 // point down this list. A new package needs a row, which is the moment to ask where it belongs.
 var layers = []layer{
 	{"cmd/riftrelay", []string{"internal/daemon"}, nil},
-	{"internal/daemon", []string{"internal/...", ".", "route", "limit", "otelriftrelay", "redisstore", "riotsim"}, []string{"github.com/fsnotify/fsnotify", "github.com/go-logr/logr", "github.com/google/renameio", "github.com/lmittmann/tint", "go.opentelemetry.io/otel", "golang.org/x/sync", "golang.org/x/term"}},
+	{"internal/daemon", []string{"internal/...", ".", "route", "limit", "otelriftrelay", "redisstore", "riotsim"}, []string{"charm.land/bubbletea", "github.com/charmbracelet/colorprofile", "github.com/fsnotify/fsnotify", "github.com/google/renameio", "github.com/lmittmann/tint", "go.opentelemetry.io/otel", "golang.org/x/sync", "golang.org/x/term"}},
 
 	// Parts of the relay know the library, never each other.
 	{"internal/config", []string{".", "route", "limit", "redisstore"}, []string{"github.com/alecthomas/kong", "github.com/goccy/go-yaml", "github.com/joho/godotenv"}},
 	{"internal/admin", []string{"internal/openapi", ".", "route", "limit"}, nil},
 	{"internal/explorer", []string{"internal/openapi", "route"}, []string{"github.com/swaggest/swgui"}},
-	{"internal/top", nil, nil},
-	{"internal/otlp", nil, []string{"go.opentelemetry.io/otel", "google.golang.org/protobuf/encoding/protowire"}},
+	{"internal/top", nil, []string{"charm.land/bubbletea", "github.com/charmbracelet/x"}},
 	{"internal/dashboard", []string{".", "route", "limit"}, nil},
 	{"internal/dashboard/browsertest", nil, nil}, // of tests
 	{"internal/metrics", []string{".", "route", "limit"}, []string{"github.com/prometheus/client_golang"}},
@@ -50,14 +49,15 @@ var layers = []layer{
 	{"otelriftrelay", []string{".", "route"}, []string{"go.opentelemetry.io/otel"}},
 
 	// The store of several replicas, for those who have some.
-	{"redisstore", []string{"limit"}, []string{"github.com/redis/go-redis"}},
+	{"redisstore", []string{"internal/fanout", "limit"}, []string{"github.com/redis/go-redis"}},
 
 	// What users import else takes nothing along but the standard library.
 	{"riotsim", []string{"route"}, nil},
 	{".", []string{"route", "admit", "limit"}, nil},
 	{"admit", []string{"limit"}, nil},
 	{"limit/limittest", []string{"limit"}, nil},
-	{"limit", nil, nil},
+	{"limit", []string{"internal/fanout"}, nil},
+	{"internal/fanout", nil, nil},
 	{"route", nil, nil},
 }
 

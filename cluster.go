@@ -98,7 +98,7 @@ func randomName() string {
 // start begins the work in the background, until Close.
 func (c *cluster) start() {
 	c.l.machine.SetHorizon(c.horizon())
-	hints := c.store.Hints()
+	hints := c.store.Hints(c.ctx)
 	go c.listen(hints)
 	go c.beats()
 	go c.sweeps()
@@ -220,26 +220,28 @@ func (c *cluster) nudge() {
 }
 
 // listen asks again where a hint says that something changed.
-func (c *cluster) listen(hints <-chan limit.Budget) {
+func (c *cluster) listen(hints <-chan limit.Hint) {
 	for {
-		var b limit.Budget
+		var h limit.Hint
 		var open bool
 		select {
 		case <-c.ctx.Done():
 			return
-		case b, open = <-hints:
+		case h, open = <-hints:
 		}
 		if !open {
 			return
 		}
 		c.l.mu.Lock()
 		now := c.l.now()
-		switch id, found := c.l.idOf(b.Key); {
-		case b == limit.AnyBudget:
-			c.l.machine.Hint(now, -1, "")
+		switch id, found := c.l.idOf(h.Budget.Key); {
+		case h.Beat:
+			c.nudge()
+		case h.Budget == limit.AnyBudget:
+			c.l.machine.Hint(now, -1, "", 0)
 			c.nudge()
 		case found:
-			c.l.machine.Hint(now, id, b.Host)
+			c.l.machine.Hint(now, id, h.Budget.Host, h.Epoch)
 		}
 		c.l.poll(now)
 		c.l.unlock()

@@ -186,7 +186,10 @@ func (f *flock) add(t *testing.T, trip time.Duration) *replica {
 	store := &farStore{Store: judge, away: &f.away, rnd: rand.New(rand.NewPCG(uint64(n), 9))}
 	store.trip.Store(int64(trip))
 	lib := f.lib
-	lib.Table, lib.Store, lib.Replica = table, store, fmt.Sprint("r", n)
+	lib.Store, lib.Replica = store, fmt.Sprint("r", n)
+	if lib.Table == nil {
+		lib.Table = table
+	}
 	if lib.Keys == nil {
 		lib.Keys = []riftrelay.Key{{Name: "main", Value: "RGAPI-sim"}}
 	}

@@ -67,7 +67,7 @@ func (m *Machine) Rejoin(now, until limit.Instant) {
 // lost notes that the store knows nothing any more of a budget: leases are void,
 // and it is to be told all that was spent.
 func (m *Machine) lost(now limit.Instant, a *account) {
-	a.merge, a.told, a.from = true, nil, -limit.Never
+	a.merge, a.told, a.from = m.hasSpent(now, a), nil, -limit.Never
 	a.done = nil
 	for _, b := range a.with {
 		_, s := m.use(b, a.key)
@@ -77,8 +77,8 @@ func (m *Machine) lost(now limit.Instant, a *account) {
 }
 
 // Hint has a budget that may have changed asked about; with an empty host all
-// of them.
-func (m *Machine) Hint(now limit.Instant, key int, host string) {
+// of them. A budget that is new in the store has an epoch.
+func (m *Machine) Hint(now limit.Instant, key int, host string, epoch int64) {
 	for id, a := range m.desk.accounts {
 		if host != "" && (id.key != key || id.host.name != host) {
 			continue
@@ -91,7 +91,7 @@ func (m *Machine) Hint(now limit.Instant, key int, host string) {
 				}
 			}
 		}
-		if host == "" && a.epoch != 0 {
+		if other := host == "" || epoch != 0 && epoch != a.epoch; other && a.epoch != 0 && m.hasSpent(now, a) {
 			a.hear = true
 		}
 		m.desk.wants(a, now)

@@ -269,7 +269,7 @@ func TestDeskStopReachesLeases(t *testing.T) {
 		r.Grants = append(r.Grants, limit.Grant{Start: 100 * time.Millisecond, Stub: limit.Stub{Method: "/x", At: int64(i + 1)}})
 	}
 	c.m.Replied(c.now, c.now, q, r)
-	c.m.Hint(c.now, 0, "euw1")
+	c.m.Hint(c.now, 0, "euw1", 0)
 	c.call("/y", 1, -1)
 	q = c.only()
 	stopped := limit.View{Known: true, Stop: 2 * time.Second, Cause: limit.Application}

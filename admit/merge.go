@@ -29,7 +29,7 @@ func (m *Machine) merging(now limit.Instant, a *account) *limit.Merge {
 	if a.told == nil && a.merge {
 		m.desk.merges++
 		a.merge = false
-		a.told = &told{limit.Merge{Number: m.desk.merges, Epoch: a.epoch, Scopes: m.spent(now, a)}, now}
+		a.told = &told{limit.Merge{Number: m.desk.merges, Epoch: a.epoch, Scopes: m.spent(now, a, a.from)}, now}
 	}
 	if a.told == nil {
 		return nil
@@ -37,9 +37,25 @@ func (m *Machine) merging(now limit.Instant, a *account) *limit.Merge {
 	return a.told.merge.Aged(now.Sub(a.told.at))
 }
 
-// spent gives what was spent on an account since a.from, and what is known of
-// its limits.
-func (m *Machine) spent(now limit.Instant, a *account) []limit.Account {
+// hasSpent reports whether anything was spent or stopped on an account that
+// counts still.
+func (m *Machine) hasSpent(now limit.Instant, a *account) bool {
+	for _, x := range m.spent(now, a, -limit.Never) {
+		if x.Saved.Stop > 0 {
+			return true
+		}
+		for _, w := range x.Saved.Windows {
+			if len(w.Own)+len(w.Others) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// spent returns what was spent on an account since a moment, and what is known
+// of its limits.
+func (m *Machine) spent(now limit.Instant, a *account, since limit.Instant) []limit.Account {
 	var list []limit.Account
 	j := a.host.margin.J()
 	add := func(method string, s *limit.Scope) {
@@ -47,7 +63,7 @@ func (m *Machine) spent(now limit.Instant, a *account) []limit.Account {
 			return
 		}
 		if v := s.Save(now, j); len(v.Windows) > 0 || v.Stop > 0 {
-			list = append(list, limit.Account{Method: method, Saved: v.Since(now.Sub(max(a.from, 0)))})
+			list = append(list, limit.Account{Method: method, Saved: v.Since(now.Sub(max(since, 0)))})
 		}
 	}
 	if a.key >= 0 {

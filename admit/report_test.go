@@ -91,12 +91,12 @@ func TestHintIsAskedAbout(t *testing.T) {
 	c := answered(t, "500:10", "500:10")
 	c.wait(flushLatest)
 	c.m.Replied(c.now, c.now, c.only(), limit.Reply{Epoch: 1, App: limit.View{Known: true}})
-	c.m.Hint(c.now, -1, "")
+	c.m.Hint(c.now, -1, "", 0)
 	q := c.only()
 	if len(q.Facts)+len(q.Done)+len(q.Demands) > 0 {
 		t.Errorf("asked %+v", q.Ask)
 	}
-	c.m.Hint(c.now, -1, "") // with a question under way, too
+	c.m.Hint(c.now, -1, "", 0) // with a question under way, too
 	c.m.Replied(c.now, c.now, q, limit.Reply{Epoch: 1, App: limit.View{Known: true}})
 	c.m.Replied(c.now, c.now, c.only(), limit.Reply{Epoch: 1, App: limit.View{Known: true}})
 	c.wait(flushLatest)

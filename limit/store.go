@@ -24,15 +24,13 @@ type Store interface {
 	Admit(ctx context.Context, ask *Ask) (Reply, error)
 
 	// Beat says that a replica lives and how its keys are, and gives the same of
-	// all. A replica that hasn't been heard of for PeerTimeout is gone.
+	// all. A replica that hasn't been heard of for PeerTimeout is gone. What was
+	// said of a key is forgotten after a day: see KeyHealth.
 	Beat(ctx context.Context, replica string, keys []KeyHealth) (Peers, error)
 
-	// Hints gives the budgets of which something changed that no wait which was
-	// told before reckons with: a stop set or lifted, a limit raised. It is
-	// advice: hints get lost, and waiting is right without them. AnyBudget
-	// stands for all, and for keys. Each call gives a channel of its own, closed
-	// by Close.
-	Hints() <-chan Budget
+	// Hints returns a channel of its own, which ends with ctx or Close. It is
+	// advice: hints get lost, and waiting is right without them.
+	Hints(ctx context.Context) <-chan Hint
 
 	// Close ends all use. Further calls give an error.
 	Close() error
@@ -44,7 +42,23 @@ type Budget struct {
 	Host string
 }
 
-// AnyBudget in Store.Hints stands for all budgets.
+// Hint says what has changed in a store that no wait which was told before
+// reckons with.
+type Hint struct {
+	// Budget has a stop set or lifted, or a limit raised. AnyBudget stands for
+	// all: hints may have been missed.
+	Budget Budget
+
+	// Epoch is not 0 when the budget is new in the store: a replica that has
+	// spent something of it in another epoch tells what (Merge).
+	Epoch int64
+
+	// Beat says that it is keys or replicas that have changed, and no budget:
+	// the next Beat tells.
+	Beat bool
+}
+
+// AnyBudget in Hint stands for all budgets.
 var AnyBudget = Budget{}
 
 // Constants that all replicas and stores share.
@@ -188,7 +202,7 @@ type Account struct {
 }
 
 // KeyHealth is how a key is, in one respect. A store keeps each respect by
-// itself.
+// itself, and for a day: replicas that find it forgotten say it again.
 type KeyHealth struct {
 	Key string // as Budget.Key
 	Of  KeyTrait

@@ -50,6 +50,7 @@ func (l *ledger) scope(now millis, method string) *storeScope {
 	if method == "" {
 		return l.app
 	}
+	method = SharedName(method)
 	s := l.methods[method]
 	if s == nil {
 		s = newStoreScope(now, 0, nil)

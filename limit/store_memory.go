@@ -6,6 +6,9 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
+
+	"riftrelay/internal/fanout"
 )
 
 // MemoryStore is a Store for the replicas of one process: the reference for
@@ -18,7 +21,7 @@ type MemoryStore struct {
 	budgets map[Budget]*ledger
 	peers   map[string]millis // when last heard of
 	keys    map[keyTrait]keyHealth
-	hints   []chan Budget
+	hints   fanout.List[Hint] // zero: AnyBudget
 }
 
 type keyTrait struct {
@@ -30,6 +33,11 @@ type keyHealth struct {
 	is    bool
 	since millis
 }
+
+// keyLasts is how long what is said of a key is kept. Who still finds the key so
+// says it again when the store has forgotten it; then it is half as old, at the
+// most. So nothing stays of keys that nobody has any longer.
+const keyLasts = 24 * time.Hour
 
 // ErrStoreClosed is the error of a Store that was closed.
 var ErrStoreClosed = errors.New("limit: the store is closed")
@@ -55,7 +63,7 @@ func (m *MemoryStore) Admit(ctx context.Context, ask *Ask) (Reply, error) {
 	l := m.ledger(ask)
 	r, news := l.admit(m.now(), ask)
 	if news {
-		m.hint(ask.Budget)
+		m.hints.Tell(Hint{Budget: ask.Budget})
 	}
 	return r, nil
 }
@@ -72,7 +80,7 @@ func (m *MemoryStore) ledger(ask *Ask) *ledger {
 	if l == nil {
 		l = newLedger(m.now(), ask.Budget.Key == "", ask.Margin, ask.Assumed)
 		m.budgets[ask.Budget] = l
-		m.hint(AnyBudget)
+		m.hints.Tell(Hint{Budget: ask.Budget, Epoch: l.epoch})
 	}
 	return l
 }
@@ -91,11 +99,16 @@ func (m *MemoryStore) Beat(ctx context.Context, replica string, keys []KeyHealth
 			delete(m.peers, name)
 		}
 	}
+	for trait, k := range m.keys {
+		if now-k.since >= keyLasts.Milliseconds() {
+			delete(m.keys, trait)
+		}
+	}
 	for _, k := range keys {
 		trait := keyTrait{k.Key, k.Of}
 		if had, ok := m.keys[trait]; !ok || had.is != k.Is {
-			m.keys[trait] = keyHealth{k.Is, now - k.For.Milliseconds()}
-			m.hint(AnyBudget)
+			m.keys[trait] = keyHealth{k.Is, now - min(k.For, keyLasts/2).Milliseconds()}
+			m.hints.Tell(Hint{Beat: true})
 		}
 	}
 	p := Peers{Live: len(m.peers)}
@@ -107,38 +120,17 @@ func (m *MemoryStore) Beat(ctx context.Context, replica string, keys []KeyHealth
 }
 
 // Hints is Store.Hints.
-func (m *MemoryStore) Hints() <-chan Budget {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	c := make(chan Budget, 64)
-	if m.closed {
-		close(c)
-	} else {
-		m.hints = append(m.hints, c)
-	}
+func (m *MemoryStore) Hints(ctx context.Context) <-chan Hint {
+	c, _ := m.hints.Listen(ctx)
 	return c
-}
-
-func (m *MemoryStore) hint(b Budget) {
-	for _, c := range m.hints {
-		select {
-		case c <- b:
-		default: // hints may get lost
-		}
-	}
 }
 
 // Close is Store.Close.
 func (m *MemoryStore) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.closed {
-		m.closed = true
-		for _, c := range m.hints {
-			close(c)
-		}
-		m.hints = nil
-	}
+	m.closed = true
+	m.hints.Close()
 	return nil
 }
 

@@ -41,10 +41,10 @@ func TestDocumentedUserSuffices(t *testing.T) {
 	url := strings.Replace(server.url(), "redis://", "redis://riftrelay:PASSWORD@", 1)
 
 	s := patient(t, url, nil)
-	hints := s.Hints()
-	await(t, hints, limit.AnyBudget)
+	hints := s.Hints(t.Context())
+	await(t, hints, limit.Hint{})
 	r := granted(t, s)
-	await(t, hints, limit.AnyBudget)
+	await(t, hints, limit.Hint{Budget: aBudget, Epoch: 1})
 	ask := oneCall()
 	ask.Merge = &limit.Merge{Process: 1, Number: 1}
 	if _, err := s.Admit(t.Context(), ask); err != nil {
@@ -78,7 +78,7 @@ func TestDocumentedUserSuffices(t *testing.T) {
 			defer server.do("ACL", "SETUSER", "riftrelay", right)
 			s := patient(t, url, nil)
 			defer s.Close()
-			s.Hints()
+			s.Hints(t.Context())
 			for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 				_, _ = s.Admit(t.Context(), oneCall())
 				server.do("HSET", "riftrelay:{rr}", "rgone", "1")
@@ -100,8 +100,8 @@ func TestNothingSecretIsStored(t *testing.T) {
 	compareSteps(t, 2, 1500, s, func(int64) {})
 	c := server.admin()
 	ctx := t.Context()
-	names := regexp.MustCompile(`^riftrelay:\{(rr|([0-9a-f]{16})?\|host[01])\}(:probe)?$`)
-	fields := regexp.MustCompile(`^([laA]|[mM]/lol/m[0-2]/v4/\{id\}|rreplica-[0-3]|kkey[0-2](/disabled)?|probe)$`)
+	names := regexp.MustCompile(`^riftrelay:\{(rr|([0-9a-f]{16})?\|host[01])\}(:2)?(:probe)?$`)
+	fields := regexp.MustCompile(`^([laA]|[mM]/lol/m[0-2]/v4/\{\}|g|rreplica-[0-3]|kkey[0-2](/disabled)?|probe)$`)
 	texts := regexp.MustCompile(`[A-Za-z_./:{}-]{5,}`)
 	keys, seen := c.Keys(ctx, "*").Val(), 0
 	for _, key := range keys {

@@ -10,13 +10,18 @@ if now > tonumber(ARGV[2]) then return {nonce, now, 0} end
 local key, channel = KEYS[1], ARGV[3]
 local ask = cjson.decode(ARGV[5])
 local set, gone, news = {'r' .. ask[2], string.format('%.0f', now)}, {}, false
-local live, keys, stored = 1, {}, {}
+local live, keys = 1, {}
+local LASTS = 86400000 -- how long what is said of a key is kept
 
 local all = redis.call('HGETALL', key)
 for i = 1, #all, 2 do
   local kind, name = string.sub(all[i], 1, 1), string.sub(all[i], 2)
   if kind == 'k' then
-    keys[name] = all[i + 1]
+    if now - tonumber(string.sub(all[i + 1], 3)) >= LASTS then
+      gone[#gone + 1] = all[i]
+    else
+      keys[name] = all[i + 1]
+    end
   elseif name ~= ask[2] then
     if now - tonumber(all[i + 1]) >= ask[1] then
       gone[#gone + 1] = all[i]
@@ -29,7 +34,7 @@ for i = 1, #ask[3], 3 do
   local name, suspect = ask[3][i], ask[3][i + 1]
   local had = keys[name]
   if not had or string.sub(had, 1, 1) ~= tostring(suspect) then
-    keys[name] = string.format('%d %.0f', suspect, now - ask[3][i + 2])
+    keys[name] = string.format('%d %.0f', suspect, now - math.min(ask[3][i + 2], LASTS / 2))
     set[#set + 1], set[#set + 2] = 'k' .. name, keys[name]
     news = true
   end

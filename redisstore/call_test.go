@@ -55,17 +55,17 @@ func each(t *testing.T, f func(t *testing.T, url string)) {
 func TestAdmitsAndHints(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		a, b := patient(t, url, nil), patient(t, url, nil)
-		hints := b.Hints()
-		await(t, hints, limit.AnyBudget) // subscribed
+		hints := b.Hints(t.Context())
+		await(t, hints, limit.Hint{}) // subscribed
 		r := granted(t, a)
-		await(t, hints, limit.AnyBudget) // a new budget
+		await(t, hints, limit.Hint{Budget: aBudget, Epoch: 1})
 		ask := oneCall()
 		ask.Done = []limit.Done{{Stub: r.Grants[0].Stub}}
 		ask.Facts = []limit.Fact{{Passed: true, Counted: true, Limits: []limit.Quota{{N: 20, W: time.Second}}, Stop: time.Second, Cause: limit.Application}}
 		if _, err := a.Admit(t.Context(), ask); err != nil {
 			t.Fatal(err)
 		}
-		await(t, hints, aBudget)
+		await(t, hints, limit.Hint{Budget: aBudget})
 		r, err := b.Admit(t.Context(), oneCall())
 		if err != nil || r.App.Stop <= 0 || r.App.Cause != limit.Application {
 			t.Errorf("the other sees %+v, %v; want the stop", r.App, err)
@@ -73,12 +73,13 @@ func TestAdmitsAndHints(t *testing.T) {
 	})
 }
 
-func await(t *testing.T, hints <-chan limit.Budget, want limit.Budget) {
+// await waits for a hint; an epoch of 1 stands for any.
+func await(t *testing.T, hints <-chan limit.Hint, want limit.Hint) {
 	t.Helper()
 	for {
 		select {
-		case b := <-hints:
-			if b == want {
+		case h := <-hints:
+			if h.Epoch = min(h.Epoch, 1); h == want {
 				return
 			}
 		case <-time.After(20 * time.Second):
@@ -90,7 +91,7 @@ func await(t *testing.T, hints <-chan limit.Budget, want limit.Budget) {
 func TestCloseEndsAllUse(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		s := patient(t, url, nil)
-		hints := s.Hints()
+		hints := s.Hints(t.Context())
 		for range 2 {
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
@@ -98,7 +99,7 @@ func TestCloseEndsAllUse(t *testing.T) {
 		}
 		for range hints { // until it is closed
 		}
-		if _, ok := <-s.Hints(); ok {
+		if _, ok := <-s.Hints(t.Context()); ok {
 			t.Error("a hint after Close")
 		}
 		if _, err := s.Admit(t.Context(), oneCall()); err != limit.ErrStoreClosed {

@@ -38,7 +38,7 @@ func harness(t testing.TB, s *Store, set func(ms int64), lose func()) limittest.
 	now := int64(1_790_000_000_000)
 	set(now)
 	select { // until there is a subscription hints get lost
-	case <-s.Hints():
+	case <-s.Hints(t.Context()):
 	case <-time.After(20 * time.Second):
 		t.Fatal("no subscription")
 	}

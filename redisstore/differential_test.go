@@ -178,6 +178,8 @@ func (e *events) pause() int64 {
 	switch k := e.r.IntN(1000); {
 	case k < 300:
 		return 0
+	case k < 303 && !e.calm:
+		return -e.r.Int64N(90_000) // the clock is set back
 	case k < 900 || e.calm:
 		return e.r.Int64N(60)
 	case k < 980:

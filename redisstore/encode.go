@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"time"
 
@@ -72,10 +73,10 @@ func upMillis(d time.Duration) int64 {
 // downMillis rounds down: what happened so long ago was no earlier.
 func downMillis(d time.Duration) int64 { return -upMillis(-d) }
 
-// methods numbers names; the application is 0.
+// methods numbers shared names; the application is 0.
 type methods struct {
 	names []string
-	index map[string]int64
+	index map[string]int64 // by each name that came
 }
 
 func (m *methods) of(name string) int64 {
@@ -87,8 +88,13 @@ func (m *methods) of(name string) int64 {
 		if m.index == nil {
 			m.index = map[string]int64{}
 		}
-		m.names = append(m.names, name)
-		i = int64(len(m.names))
+		shared := limit.SharedName(name)
+		place := slices.Index(m.names, shared)
+		if place < 0 {
+			place = len(m.names)
+			m.names = append(m.names, shared)
+		}
+		i = int64(place + 1)
 		m.index[name] = i
 	}
 	return i

@@ -1,6 +1,8 @@
 package redisstore
 
 import (
+	"context"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,22 +14,11 @@ import (
 // hintEvery is how often a silent subscription is tried.
 const hintEvery = 3 * time.Second
 
-// Hints is limit.Store.Hints. After each new subscription AnyBudget comes:
-// hints may have been missed.
-func (s *Store) Hints() <-chan limit.Budget {
-	c := make(chan limit.Budget, 64)
-	s.mu.Lock()
-	first := len(s.hints) == 0
-	closed := s.closed
-	if closed {
-		close(c)
-	} else {
-		s.hints = append(s.hints, c)
-	}
-	s.mu.Unlock()
-	if first && !closed {
-		s.start(s.listen)
-	}
+// Hints is limit.Store.Hints. After each new subscription comes one for
+// AnyBudget: hints may have been missed.
+func (s *Store) Hints(ctx context.Context) <-chan limit.Hint {
+	c, _ := s.hints.Listen(ctx)
+	s.listening.Do(func() { s.start(s.listen) })
 	return c
 }
 
@@ -60,29 +51,24 @@ func (s *Store) receive(subscription *redis.PubSub) {
 			}
 			switch m := m.(type) {
 			case *redis.Subscription:
-				s.hint(limit.AnyBudget)
+				s.hints.Tell(limit.Hint{})
 			case *redis.Message:
-				s.hint(budgetOf(m.Payload))
+				s.hints.Tell(hintOf(m.Payload))
 			}
 		}
 	}
 }
 
-func budgetOf(name string) limit.Budget {
-	i := strings.LastIndexByte(name, '|')
+// hintOf reads a message: "key|host", "key|host epoch" of a new budget, or "*"
+// where Beat has news.
+func hintOf(message string) limit.Hint {
+	i := strings.LastIndexByte(message, '|')
 	if i < 0 {
-		return limit.AnyBudget
+		return limit.Hint{Beat: true}
 	}
-	return limit.Budget{Key: name[:i], Host: name[i+1:]}
-}
-
-func (s *Store) hint(b limit.Budget) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, c := range s.hints {
-		select {
-		case c <- b:
-		default: // hints may get lost
-		}
-	}
+	h := limit.Hint{Budget: limit.Budget{Key: message[:i]}}
+	host, epoch, _ := strings.Cut(message[i+1:], " ")
+	h.Budget.Host = host
+	h.Epoch, _ = strconv.ParseInt(epoch, 10, 64) // 0 where there is none
+	return h
 }

@@ -11,7 +11,10 @@ import (
 // one hash. They can't share what is in it either: as long as both are there
 // each keeps to its share (limit.Peers.Apart). Beats and keys are the same in
 // all layouts.
-const firstLayout = 1
+const (
+	firstLayout = 1 // whose names have no suffix
+	thisLayout  = 2 // with the server's run in the ledger, and methods by their shared names
+)
 
 // layoutLasts is how long a layout is reckoned with after its last replica was
 // heard of: for most windows until its calls don't count any more.

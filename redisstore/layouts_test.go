@@ -3,6 +3,7 @@ package redisstore
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +13,7 @@ import (
 
 // The layout's number is the scripts'.
 func TestLayoutIsTheScripts(t *testing.T) {
-	if line := fmt.Sprintf("\nlocal VERSION = %d\n", firstLayout); !strings.Contains(lua("scope"), line) {
+	if line := fmt.Sprintf("\nlocal VERSION = %d\n", thisLayout); !strings.Contains(lua("scope"), line) {
 		t.Errorf("scope.lua has no line %q: stores of another layout would meet in one hash", strings.TrimSpace(line))
 	}
 }
@@ -22,7 +23,7 @@ func TestLayoutIsTheScripts(t *testing.T) {
 func TestLayoutsKeepApart(t *testing.T) {
 	server := startServer(t)
 	one, two := patient(t, server.url(), nil), patient(t, server.url(), nil)
-	two.layout = 2
+	two.layout = thisLayout + 1
 	apart := func(s *Store, replica string) bool {
 		t.Helper()
 		p, err := s.Beat(t.Context(), replica, nil)
@@ -34,12 +35,12 @@ func TestLayoutsKeepApart(t *testing.T) {
 	if apart(one, "a") || apart(one, "b") {
 		t.Error("one layout alone is apart")
 	}
-	hints := one.Hints()
-	await(t, hints, limit.AnyBudget) // of the subscription
+	hints := one.Hints(t.Context())
+	await(t, hints, limit.Hint{}) // of the subscription
 	if !apart(two, "c") {
 		t.Error("the second doesn't know of the first")
 	}
-	await(t, hints, limit.AnyBudget)
+	await(t, hints, limit.Hint{Beat: true})
 	if !apart(one, "a") {
 		t.Error("the first doesn't know of the second")
 	}
@@ -53,7 +54,7 @@ func TestLayoutsKeepApart(t *testing.T) {
 	}
 
 	// Two minutes after the last beat of one, the others are among themselves.
-	server.do("HSET", "riftrelay:{rr}:layouts", "2", time.Now().Add(-layoutLasts-time.Second).UnixMilli())
+	server.do("HSET", "riftrelay:{rr}:layouts", strconv.Itoa(two.layout), time.Now().Add(-layoutLasts-time.Second).UnixMilli())
 	if apart(one, "a") {
 		t.Error("a layout that is gone is still reckoned with")
 	}

@@ -2,7 +2,7 @@
 -- are packed.
 
 local floor, ceil, sqrt, max, min = math.floor, math.ceil, math.sqrt, math.max, math.min
-local byte, char, sub, find, rep = string.byte, string.char, string.sub, string.find, string.rep
+local byte, char, sub, find, match, rep = string.byte, string.char, string.sub, string.find, string.match, string.rep
 local concat, sort = table.concat, table.sort
 
 -- pack and unpack are those of struct: numbers, "d" in the format, are exact:
@@ -35,6 +35,6 @@ end
 
 -- The formats: of the ledger, a scope, one of its windows, a count that is too
 -- large for a byte, a seat, and a mark of a merge.
-local LEDGER, SCOPE, WINDOW, LARGE, SEAT, MARK = '>ddddd', '>dddddddddddd', '>dddddddddddddddd', '>dd', '>Hc0dddddd', '>ddd'
+local LEDGER, SCOPE, WINDOW, LARGE, SEAT, MARK = '>dddddHc0', '>dddddddddddd', '>dddddddddddddddd', '>dd', '>Hc0dddddd', '>ddd'
 
 local function quo(a, b) return floor(a / b) end -- of what is not negative

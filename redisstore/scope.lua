@@ -139,10 +139,10 @@ if ask[11][1] then fields[nfields + 1] = 'g' end
 local stored = redis.call('HMGET', key, unpack(fields))
 local marks -- what "g" is to be, if it changes
 
--- The ledger: version of this layout, epoch, now, credit, when the key expires.
--- What another version has written is left alone until it expires.
-local VERSION = 1
-local fresh, ledger = not stored[1], {VERSION, raw, raw, 0, 0}
+-- The ledger: version of this layout, epoch, now, credit, when the key expires, and
+-- the server's run. What another version has written is left alone until it expires.
+local VERSION = 2
+local fresh, ledger = not stored[1], {VERSION, raw, raw, 0, 0, ''}
 if not fresh then
   local read, version = pcall(unpackFrom, '>d', stored[1], 1)
   if not read or version ~= VERSION then
@@ -152,6 +152,17 @@ if not fresh then
 end
 local now = max(raw, ledger[3]) -- time never runs backwards
 ledger[3] = now
+
+-- A server that starts with a snapshot, and a copy that becomes the primary, lack
+-- what was granted last. What is there is dropped then: replicas tell what they
+-- spent. A user without the right to INFO does without.
+local info = redis.pcall('INFO', 'server')
+local run = type(info) == 'string' and match(info, 'run_id:(%x+)') or ledger[6]
+if not fresh and ledger[6] ~= '' and ledger[6] ~= run then
+  redis.call('PEXPIRE', key, 0)
+  fresh, stored, ledger = true, {}, {VERSION, max(raw, ledger[2] + 1), now, 0, 0}
+end
+ledger[6] = run
 
 local app -- the application's scope
 if fresh then
@@ -165,7 +176,7 @@ if fresh then
   if sub(name, 1, 1) == '|' then -- R5: calls without a key have no application
     app.known, app.solo, app.windows = 1, 0, {}
   end
-  hint('*')
+  hint(string.format('%s %.0f', name, ledger[2]))
 else
   app = readScope(stored[2], stored[3], now)
 end
@@ -197,7 +208,7 @@ local function save()
   local renew = now + lasts > ledger[5]
   if renew then ledger[5] = now + lasts + 10000 end
   if marks then values[k + 1], values[k + 2] = 'g', marks end
-  values[2] = pack(LEDGER, ledger[1], ledger[2], ledger[3], ledger[4], ledger[5])
+  values[2] = pack(LEDGER, ledger[1], ledger[2], ledger[3], ledger[4], ledger[5], #run, run)
   redis.call('HSET', key, unpack(values))
   if renew then redis.call('PEXPIRE', key, lasts + 10000) end
 end

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"riftrelay/internal/fanout"
 	"riftrelay/limit"
 )
 
@@ -72,8 +73,10 @@ type Store struct {
 
 	mu     sync.Mutex
 	closed bool
-	clocks map[string]*serverClock // by key: those of a cluster lie on several servers
-	hints  []chan limit.Budget
+	clocks map[int]*serverClock // by slot: those of a cluster lie on several servers
+
+	hints     fanout.List[limit.Hint] // the zero hint is of AnyBudget
+	listening sync.Once
 }
 
 var _ limit.Store = (*Store)(nil)
@@ -94,7 +97,7 @@ func newStore(ctx context.Context, o Options, scripts scripts) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{o: o, scripts: scripts, layout: firstLayout, link: l, clocks: map[string]*serverClock{}}
+	s := &Store{o: o, scripts: scripts, layout: thisLayout, link: l, clocks: map[int]*serverClock{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.breaker.store = s
 	if err := s.probe(ctx, s.o.Prefix+peersTag); err != nil {
@@ -177,10 +180,14 @@ func (s *Store) observe(op string, began time.Time, err *error) {
 func (s *Store) clock(key string) *serverClock {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.clocks[key]
+	slot := 0
+	if _, single := s.link.client().(*redis.Client); !single {
+		slot = slotOf(key)
+	}
+	c := s.clocks[slot]
 	if c == nil {
 		c = &serverClock{}
-		s.clocks[key] = c
+		s.clocks[slot] = c
 	}
 	return c
 }
@@ -197,12 +204,7 @@ func (s *Store) Close() error {
 	s.cancel()
 	err := s.link.close()
 	s.work.Wait()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, c := range s.hints {
-		close(c)
-	}
-	s.hints = nil
+	s.hints.Close()
 	return err
 }
 

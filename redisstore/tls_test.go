@@ -101,8 +101,8 @@ func TestTLS(t *testing.T) {
 	if state, err := s.State(); state != Up {
 		t.Fatal(err)
 	}
-	hints := s.Hints()
-	await(t, hints, limit.AnyBudget)
+	hints := s.Hints(t.Context())
+	await(t, hints, limit.Hint{})
 	granted(t, s)
 	if p, err := s.Beat(t.Context(), "a", nil); err != nil || p.Live != 1 {
 		t.Errorf("%+v, %v", p, err)

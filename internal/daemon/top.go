@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"os"
 
-	"golang.org/x/term"
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 
 	"riftrelay/internal/admin"
 	"riftrelay/internal/config"
@@ -19,29 +20,23 @@ func (p Process) top(ctx context.Context, o config.TopOptions) error {
 	if !ok || !newScreen(out, p.noColor()).isTTY {
 		return errors.New("top: standard output is not a terminal; allowed: a terminal, or riftrelay status, which prints the same once")
 	}
-	in := int(os.Stdin.Fd())
-	if !term.IsTerminal(in) {
-		return errors.New("top: standard input is not a terminal, which the keys come from; allowed: a terminal, or riftrelay status, which prints the same once")
-	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithOutput(out), tea.WithoutSignalHandler()}
+	if p.noColor() {
+		options = append(options, tea.WithColorProfile(colorprofile.ASCII))
+	}
+	program := tea.NewProgram(top.New(ctx, o.Addr, func(ctx context.Context) ([]byte, error) {
+		return admin.Ask(ctx, o.Addr, o.Token)
+	}), options...)
 	go func() {
 		select {
 		case <-p.Signals:
-			stop()
+			program.Quit()
 		case <-ctx.Done():
 		}
 	}()
-	before, err := term.MakeRaw(in)
-	if err != nil {
-		return fmt.Errorf("top: %w", err)
-	}
-	defer func() { _ = term.Restore(in, before) }() // it worked the other way
-	screen := newScreen(out, p.noColor())
-	err = top.New(ctx, o.Addr, func(ctx context.Context) ([]byte, error) {
-		return admin.Ask(ctx, o.Addr, o.Token)
-	}).Run(top.Terminal{In: os.Stdin, Out: out, Size: screen.cells, Color: screen.color})
-	if err != nil {
+	if _, err := program.Run(); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("top: %w", err)
 	}
 	return nil

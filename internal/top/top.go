@@ -1,11 +1,10 @@
 // Package top shows in a terminal what a relay is doing: each limit and what is
 // used of it, the fullest first, and why calls wait.
 //
-//   - top.go: what is known, and what keys do.
-//   - run.go: a terminal from start to end; keys.go: what it sends.
+//   - top.go: the program, and what keys do.
 //   - state.go: as much of /api/v1/state as is shown.
 //   - rows.go: what is listed, in which order.
-//   - view.go, grid.go: how it looks; cells.go: how wide a text is.
+//   - view.go: how it looks.
 //
 // It is a client of the admin API like any other, so the relay may be on
 // another machine. What comes from there is shown and never believed to be
@@ -17,7 +16,8 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	tea "charm.land/bubbletea/v2"
 )
 
 // Fetch asks the relay for its state, the answer of /api/v1/state.
@@ -26,7 +26,7 @@ type Fetch func(ctx context.Context) ([]byte, error)
 // every is the time between two questions.
 const every = time.Second
 
-// Model is what is shown, and what keys do to it. Make it with New.
+// Model is the program for bubbletea. Make it with New.
 type Model struct {
 	ctx   context.Context
 	fetch Fetch
@@ -49,12 +49,18 @@ func New(ctx context.Context, relay string, fetch Fetch) *Model {
 	return &Model{ctx: ctx, fetch: fetch, relay: clean(relay), w: 80, h: 24}
 }
 
-type answer struct {
-	state *state
-	err   error
-}
+type (
+	answer struct {
+		state *state
+		err   error
+	}
+	tick struct{}
+)
 
-func (m *Model) ask() answer {
+// Init asks for the first time.
+func (m *Model) Init() tea.Cmd { return m.ask }
+
+func (m *Model) ask() tea.Msg {
 	raw, err := m.fetch(m.ctx)
 	if err != nil {
 		return answer{err: err}
@@ -63,29 +69,47 @@ func (m *Model) ask() answer {
 	return answer{s, err}
 }
 
-// take shows an answer, unless it was asked for before a pause.
-func (m *Model) take(a answer) {
-	if m.paused {
-		return
+// Update takes a key, an answer, or another size of the terminal.
+func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	var next tea.Cmd
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.w, m.h = msg.Width, msg.Height
+	case tick:
+		if m.paused {
+			next = wait()
+		} else {
+			next = m.ask
+		}
+	case answer:
+		next = wait()
+		if m.paused {
+			return m, next // asked before
+		}
+		if m.failed = msg.err; msg.err == nil {
+			m.state = msg.state
+		}
+	case tea.KeyPressMsg:
+		next = m.key(msg)
 	}
-	if m.failed = a.err; a.err == nil {
-		m.state = a.state
-	}
+	m.arrange()
+	return m, next
 }
 
-// key does what a key is for, and reports whether that is to quit.
-func (m *Model) key(k string) (quit bool) {
-	if k == "ctrl+c" {
-		return true
+func wait() tea.Cmd { return tea.Tick(every, func(time.Time) tea.Msg { return tick{} }) }
+
+func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
+	if k.String() == "ctrl+c" {
+		return tea.Quit
 	}
 	if m.typing {
 		m.edit(k)
-		return false
+		return nil
 	}
-	switch k {
+	switch k.String() {
 	case "q":
-		return true
-	case "p", " ":
+		return tea.Quit
+	case "p", "space":
 		m.paused = !m.paused
 	case "s":
 		m.sort = (m.sort + 1) % orders
@@ -106,14 +130,14 @@ func (m *Model) key(k string) (quit bool) {
 	case "end", "G":
 		m.move(len(m.visible))
 	}
-	return false
+	return nil
 }
 
 // longestFilter is as much as anybody types.
 const longestFilter = 60
 
-func (m *Model) edit(k string) {
-	switch k {
+func (m *Model) edit(k tea.KeyPressMsg) {
+	switch k.String() {
 	case "enter":
 		m.typing = false
 	case "esc":
@@ -123,10 +147,7 @@ func (m *Model) edit(k string) {
 			m.filter = string(r[:len(r)-1])
 		}
 	default:
-		if utf8.RuneCountInString(k) > 1 {
-			return // a key with a name
-		}
-		if text := clean(k); len(m.filter)+len(text) <= longestFilter {
+		if text := clean(k.Text); len(m.filter)+len(text) <= longestFilter {
 			m.filter += text
 		}
 	}

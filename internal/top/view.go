@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // Lines that aren't rows: two of the head, the store's or a blank one, the
@@ -17,14 +20,17 @@ const (
 // room is how many rows there is room for.
 func (m *Model) room() int { return max(1, m.h-headLines-footLines) }
 
-// frame is the lines to show. A terminal may have no colours, so nothing is told
-// by colour alone.
-func (m *Model) frame() []string {
+// View draws. Colours that the terminal can't show, or nobody wants, bubbletea
+// leaves out, so nothing may be told by colour alone.
+func (m *Model) View() tea.View {
 	lines := m.lines()
 	for i, l := range lines {
-		lines[i] = cut(l, m.w)
+		lines[i] = ansi.Truncate(l, m.w, "…")
 	}
-	return lines[:min(len(lines), m.h)]
+	v := tea.NewView(strings.Join(lines[:min(len(lines), m.h)], "\n"))
+	v.AltScreen = true
+	v.WindowTitle = "riftrelay top"
+	return v
 }
 
 const (
@@ -179,7 +185,7 @@ func (m *Model) detail() []string {
 
 // wrap breaks a text into lines, set in by two cells.
 func (m *Model) wrap(text string) []string {
-	lines := wrap(text, max(1, m.w-2))
+	lines := strings.Split(ansi.Wrap(text, max(1, m.w-2), ""), "\n")
 	for i, l := range lines {
 		lines[i] = "  " + l
 	}

@@ -29,6 +29,41 @@ var charges = []promise{
 		u.Wait(14*time.Millisecond + u.Slack)
 		u.mustGrant("a", "m", 2, 2)
 	}},
+	{"charges last for their whole window of a minute", func(u *user) {
+		u.know("5:60", "m", wide)
+		u.sent(0, u.mustGrant("a", "m", 9, 5)...)
+		for range 59 {
+			u.Wait(time.Second - u.Slack)
+			u.mustWait("b", "m", limit.WaitCharges)
+		}
+		u.Wait(time.Second + 130*time.Millisecond + 60*u.Slack) // and a slot
+		u.mustGrant("b", "m", 9, 5)
+	}},
+	{"a clock that is set back ends no charge early, and lets no more go", func(u *user) {
+		u.know("5:60", "m", wide)
+		u.sent(0, u.mustGrant("a", "m", 3, 3)...)
+		u.Wait(-2 * time.Minute)
+		for range 3 {
+			u.grants("a", 1)
+		}
+		u.mustWait("a", "m", limit.WaitCharges)
+		u.Wait(2*time.Minute + 55*time.Second)
+		u.mustWait("a", "m", limit.WaitCharges)
+	}},
+	{"a permit isn't charged on a window that comes to be in the same millisecond", func(u *user) {
+		u.know("100:10", "m", wide)
+		permits := u.mustGrant("a", "m", 4, 4)
+		u.teach(passed("", "100:10,200:60"))
+		used := func() int { return u.admit(asking("a")).App.Windows[1].Used }
+		before := used()
+		if before != 4 {
+			u.Errorf("the new window holds %d, want the 4 under way", before)
+		}
+		u.sent(0, permits...)
+		if n := used(); n != before && u.Slack == 0 {
+			u.Errorf("%d charges, then %d", before, n)
+		}
+	}},
 	{"what was never sent costs nothing", func(u *user) {
 		u.know("2:1", "m", wide)
 		permits := u.mustGrant("a", "m", 2, 2)

@@ -114,31 +114,75 @@ var replicas = []promise{
 	}},
 	{"a stop, its end and a raised limit are hinted at", func(u *user) {
 		u.know("5:1", "m", wide)
-		hints := u.Store.Hints()
+		hints := u.Store.Hints(u.Context())
 		u.Wait(u.Slack)
 		u.drain(hints)
 		u.teach(passed("", "9:1"))
-		u.mustHint(hints, budget)
+		u.mustHint(hints, limit.Hint{Budget: budget})
 		u.teach(limit.Fact{Method: "m", Stop: 100 * time.Millisecond, Cause: limit.Method})
-		u.mustHint(hints, budget)
+		u.mustHint(hints, limit.Hint{Budget: budget})
 		u.Wait(110 * time.Millisecond)
 		u.sent(0, u.mustGrant("a", "m", 1, 1)...)
 		u.teach(passed("m", wide))
-		u.mustHint(hints, budget)
+		u.mustHint(hints, limit.Hint{Budget: budget})
 		u.beat("a", limit.KeyHealth{Key: "k", Is: true})
-		u.mustHint(hints, limit.AnyBudget)
+		u.mustHint(hints, limit.Hint{Beat: true})
+	}},
+	{"a new budget is hinted at with its epoch, and as no other", func(u *user) {
+		hints := u.Store.Hints(u.Context())
+		u.Wait(u.Slack)
+		u.drain(hints)
+		other := limit.Budget{Key: budget.Key, Host: "na1"}
+		ask := asking("a", want("m", 1))
+		ask.Budget = other
+		epoch := u.admit(ask).Epoch
+		for first := true; ; first = false {
+			h := <-hints
+			if first && h == (limit.Hint{}) {
+				continue // of the subscription
+			}
+			if h != (limit.Hint{Budget: other, Epoch: epoch}) {
+				u.Errorf("%+v; want %+v in epoch %d", h, other, epoch)
+			}
+			return
+		}
+	}},
+	{"a channel of hints ends with its context", func(u *user) {
+		ctx, cancel := context.WithCancel(context.Background())
+		hints := u.Store.Hints(ctx)
+		cancel()
+		for range hints { // until it is closed
+		}
+	}},
+	{"replicas whose tables name a method's parameter otherwise share its budget", func(u *user) {
+		u.know("100:120", "/m/{puuid}/by/{id}", "5:120")
+		u.sent(0, u.mustGrant("a", "/m/{puuid}/by/{id}", 9, 5)...)
+		u.mustWait("b", "/m/{encryptedPUUID}/by/{matchId}", limit.WaitCharges)
+		u.mustGrant("b", "/m/{puuid}/of/{id}", 1, 1)
+	}},
+	{"what was said of a key is forgotten after a day, unless it is said again", func(u *user) {
+		u.beat("a", limit.KeyHealth{Key: "dead", Is: true}, limit.KeyHealth{Key: "well"}, limit.KeyHealth{Key: "kept", Is: true, For: 20 * time.Hour})
+		u.Wait(23 * time.Hour)
+		u.beat("a", limit.KeyHealth{Key: "kept", Is: true, For: 43 * time.Hour})
+		if keys := u.beat("a").Keys; len(keys) != 3 {
+			u.Errorf("after 23 hours: %+v", keys)
+		}
+		u.Wait(90 * time.Minute)
+		if keys := u.beat("a").Keys; len(keys) != 1 || keys[0].Key != "kept" || !keys[0].Is {
+			u.Errorf("after a day: %+v", keys)
+		}
 	}},
 	{"each call of Hints gives a channel of its own", func(u *user) {
-		one, two := u.Store.Hints(), u.Store.Hints()
+		one, two := u.Store.Hints(u.Context()), u.Store.Hints(u.Context())
 		u.Wait(u.Slack)
 		u.drain(one)
 		u.drain(two)
 		u.beat("a", limit.KeyHealth{Key: "k", Is: true})
-		u.mustHint(one, limit.AnyBudget)
-		u.mustHint(two, limit.AnyBudget)
+		u.mustHint(one, limit.Hint{Beat: true})
+		u.mustHint(two, limit.Hint{Beat: true})
 	}},
 	{"after Close every call fails, and hints end", func(u *user) {
-		hints := u.Store.Hints()
+		hints := u.Store.Hints(u.Context())
 		if err := u.Store.Close(); err != nil {
 			u.Error(err)
 		}
@@ -153,7 +197,7 @@ var replicas = []promise{
 			u.Error("Beat works still")
 		}
 		u.drain(hints)
-		for _, c := range []<-chan limit.Budget{hints, u.Store.Hints()} {
+		for _, c := range []<-chan limit.Hint{hints, u.Store.Hints(u.Context())} {
 			select {
 			case _, open := <-c:
 				if open {
@@ -199,7 +243,7 @@ func (u *user) beat(replica string, keys ...limit.KeyHealth) limit.Peers {
 }
 
 // drain takes out the hints that have come.
-func (u *user) drain(hints <-chan limit.Budget) {
+func (u *user) drain(hints <-chan limit.Hint) {
 	for {
 		select {
 		case _, open := <-hints:
@@ -212,20 +256,21 @@ func (u *user) drain(hints <-chan limit.Budget) {
 	}
 }
 
-// mustHint waits for a hint, which a store that is far takes a while to send.
-func (u *user) mustHint(hints <-chan limit.Budget, want limit.Budget) {
+// mustHint waits for a hint, which a store that is far takes a while to send. An
+// epoch of 1 stands for any.
+func (u *user) mustHint(hints <-chan limit.Hint, want limit.Hint) {
 	u.Helper()
 	for {
 		select {
 		case got, open := <-hints:
-			if got == want && open {
+			if got.Epoch = min(got.Epoch, 1); got == want && open {
 				return
 			}
 			if !open {
 				u.Fatal("hints have ended")
 			}
 		case <-time.After(5 * time.Second):
-			u.Fatalf("no hint of %v", want)
+			u.Fatalf("no hint of %+v", want)
 		}
 	}
 }

@@ -1,3 +1,0 @@
-module riftrelay/tools/proof
-
-go 1.26.0
