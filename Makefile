@@ -1,6 +1,6 @@
 # What people run by hand. CI runs .ci/run, which does all of the first three.
 
-.PHONY: test lint bench long docs deploy newcomer
+.PHONY: test lint bench long docs deploy newcomer weight
 
 # The README's test command with what CI adds to it.
 test:
@@ -35,3 +35,7 @@ newcomer:
 # Writes docs/settings.md and .env.example from the declarations of the settings.
 docs:
 	go test ./internal/config -update
+
+# What each dependency adds to the program, for docs/dependencies.md.
+weight:
+	go -C tools/proof run ./weight

@@ -66,7 +66,7 @@ var program = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	exe := filepath.Join(dir, "riftrelay")
-	cmd := exec.Command("go", "build", "-trimpath", "-o", exe, "./cmd/riftrelay")
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", exe, "./cmd/riftrelay")
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	cmd.Stderr = os.Stderr

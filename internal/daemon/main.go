@@ -23,6 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"strings"
@@ -61,6 +62,7 @@ var errInsisted = errors.New("told twice to stop: calls under way were cut off")
 // Main runs one command and gives the exit status. It ends on its own, by
 // p.Signals, or by ctx, which asks as a first signal does.
 func Main(ctx context.Context, p Process) int {
+	log.SetOutput(&keyGuard{w: p.Stderr}) // of libraries; serve has a log of its own
 	p.Env.Width, p.Env.Color = terminal(p.Stdout)
 	in, err := config.Parse(p.Args, p.Env)
 	if err == nil {
@@ -105,6 +107,7 @@ func (p Process) run(ctx context.Context, in *config.Invocation) error {
 
 func (p Process) serve(ctx context.Context, in *config.Invocation) error {
 	log := newLogger(p.Stderr, in.Settings, p.noColor())
+	libraries(log)
 	for _, w := range in.Warnings {
 		log.Warn(w)
 	}

@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/colorprofile"
+	"golang.org/x/term"
 
 	"riftrelay/internal/admin"
 	"riftrelay/internal/config"
@@ -20,23 +19,29 @@ func (p Process) top(ctx context.Context, o config.TopOptions) error {
 	if !ok || !newScreen(out, p.noColor()).isTTY {
 		return errors.New("top: standard output is not a terminal; allowed: a terminal, or riftrelay status, which prints the same once")
 	}
+	in := int(os.Stdin.Fd())
+	if !term.IsTerminal(in) {
+		return errors.New("top: standard input is not a terminal, which the keys come from; allowed: a terminal, or riftrelay status, which prints the same once")
+	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithOutput(out), tea.WithoutSignalHandler()}
-	if p.noColor() {
-		options = append(options, tea.WithColorProfile(colorprofile.ASCII))
-	}
-	program := tea.NewProgram(top.New(ctx, o.Addr, func(ctx context.Context) ([]byte, error) {
-		return admin.Ask(ctx, o.Addr, o.Token)
-	}), options...)
 	go func() {
 		select {
 		case <-p.Signals:
-			program.Quit()
+			stop()
 		case <-ctx.Done():
 		}
 	}()
-	if _, err := program.Run(); err != nil && ctx.Err() == nil {
+	before, err := term.MakeRaw(in)
+	if err != nil {
+		return fmt.Errorf("top: %w", err)
+	}
+	defer func() { _ = term.Restore(in, before) }() // it worked the other way
+	screen := newScreen(out, p.noColor())
+	err = top.New(ctx, o.Addr, func(ctx context.Context) ([]byte, error) {
+		return admin.Ask(ctx, o.Addr, o.Token)
+	}).Run(top.Terminal{In: os.Stdin, Out: out, Size: screen.cells, Color: screen.color})
+	if err != nil {
 		return fmt.Errorf("top: %w", err)
 	}
 	return nil

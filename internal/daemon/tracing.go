@@ -10,7 +10,6 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -18,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"riftrelay"
+	"riftrelay/internal/otlp"
 	"riftrelay/otelriftrelay"
 	"riftrelay/route"
 )
@@ -42,9 +42,9 @@ func newTracing(endpoint, version string, log *slog.Logger) (*tracing, error) {
 		log.Warn("traces go out as http/protobuf", "OTEL_EXPORTER_OTLP_PROTOCOL", p)
 	}
 	ctx := context.Background()
-	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint+"/v1/traces"))
+	exporter, err := otlp.New(endpoint, os.Getenv, hideKeys)
 	if err != nil {
-		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_ENDPOINT is %q: %w", endpoint, err)
+		return nil, err
 	}
 	about, err := resource.New(ctx, resource.WithTelemetrySDK(),
 		resource.WithAttributes(semconv.ServiceName("riftrelay"), semconv.ServiceVersion(version)),

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-
-	"github.com/charmbracelet/x/ansi"
 )
 
 // grid is how wide the columns are. What a terminal has more than 80 columns
@@ -22,8 +20,8 @@ func (m *Model) grid() grid {
 	g := grid{key: len("key"), host: len("host"), bar: leastBar}
 	longest := len("application")
 	for _, r := range m.visible {
-		g.key, g.host = max(g.key, ansi.StringWidth(r.key)), max(g.host, ansi.StringWidth(r.host))
-		longest = max(longest, ansi.StringWidth(r.name()))
+		g.key, g.host = max(g.key, width(r.key)), max(g.host, width(r.host))
+		longest = max(longest, width(r.name()))
 	}
 	g.key, g.host = min(g.key, 10), min(g.host, 11)
 	rest := m.w - fixedCells - g.key - g.host - g.bar
@@ -85,14 +83,11 @@ func (w window) bar(cells int) (bar, code string) {
 
 // left is a text in a column of n cells.
 func left(s string, n int) string {
-	s = ansi.Truncate(s, n, "…")
-	return s + strings.Repeat(" ", max(0, n-ansi.StringWidth(s)))
+	s = cut(s, n)
+	return s + strings.Repeat(" ", max(0, n-width(s)))
 }
 
 // tail is left with the end of a text that is too long: methods differ there.
 func tail(s string, n int) string {
-	if w := ansi.StringWidth(s); w > n {
-		s = ansi.TruncateLeft(s, w-n+1, "…")
-	}
-	return left(s, n)
+	return left(cutLeft(s, n), n)
 }

@@ -1,10 +1,11 @@
 // Package top shows in a terminal what a relay is doing: each limit and what is
 // used of it, the fullest first, and why calls wait.
 //
-//   - top.go: the program, and what keys do.
+//   - top.go: what is known, and what keys do.
+//   - run.go: a terminal from start to end; keys.go: what it sends.
 //   - state.go: as much of /api/v1/state as is shown.
 //   - rows.go: what is listed, in which order.
-//   - view.go: how it looks.
+//   - view.go, grid.go: how it looks; cells.go: how wide a text is.
 //
 // It is a client of the admin API like any other, so the relay may be on
 // another machine. What comes from there is shown and never believed to be
@@ -16,8 +17,7 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	tea "charm.land/bubbletea/v2"
+	"unicode/utf8"
 )
 
 // Fetch asks the relay for its state, the answer of /api/v1/state.
@@ -26,7 +26,7 @@ type Fetch func(ctx context.Context) ([]byte, error)
 // every is the time between two questions.
 const every = time.Second
 
-// Model is the program for bubbletea. Make it with New.
+// Model is what is shown, and what keys do to it. Make it with New.
 type Model struct {
 	ctx   context.Context
 	fetch Fetch
@@ -49,18 +49,12 @@ func New(ctx context.Context, relay string, fetch Fetch) *Model {
 	return &Model{ctx: ctx, fetch: fetch, relay: clean(relay), w: 80, h: 24}
 }
 
-type (
-	answer struct {
-		state *state
-		err   error
-	}
-	tick struct{}
-)
+type answer struct {
+	state *state
+	err   error
+}
 
-// Init asks for the first time.
-func (m *Model) Init() tea.Cmd { return m.ask }
-
-func (m *Model) ask() tea.Msg {
+func (m *Model) ask() answer {
 	raw, err := m.fetch(m.ctx)
 	if err != nil {
 		return answer{err: err}
@@ -69,47 +63,29 @@ func (m *Model) ask() tea.Msg {
 	return answer{s, err}
 }
 
-// Update takes a key, an answer, or another size of the terminal.
-func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	var next tea.Cmd
-	switch msg := msg.(type) {
-	case tea.WindowSizeMsg:
-		m.w, m.h = msg.Width, msg.Height
-	case tick:
-		if m.paused {
-			next = wait()
-		} else {
-			next = m.ask
-		}
-	case answer:
-		next = wait()
-		if m.paused {
-			return m, next // asked before
-		}
-		if m.failed = msg.err; msg.err == nil {
-			m.state = msg.state
-		}
-	case tea.KeyPressMsg:
-		next = m.key(msg)
+// take shows an answer, unless it was asked for before a pause.
+func (m *Model) take(a answer) {
+	if m.paused {
+		return
 	}
-	m.arrange()
-	return m, next
+	if m.failed = a.err; a.err == nil {
+		m.state = a.state
+	}
 }
 
-func wait() tea.Cmd { return tea.Tick(every, func(time.Time) tea.Msg { return tick{} }) }
-
-func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
-	if k.String() == "ctrl+c" {
-		return tea.Quit
+// key does what a key is for, and reports whether that is to quit.
+func (m *Model) key(k string) (quit bool) {
+	if k == "ctrl+c" {
+		return true
 	}
 	if m.typing {
 		m.edit(k)
-		return nil
+		return false
 	}
-	switch k.String() {
+	switch k {
 	case "q":
-		return tea.Quit
-	case "p", "space":
+		return true
+	case "p", " ":
 		m.paused = !m.paused
 	case "s":
 		m.sort = (m.sort + 1) % orders
@@ -130,14 +106,14 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 	case "end", "G":
 		m.move(len(m.visible))
 	}
-	return nil
+	return false
 }
 
 // longestFilter is as much as anybody types.
 const longestFilter = 60
 
-func (m *Model) edit(k tea.KeyPressMsg) {
-	switch k.String() {
+func (m *Model) edit(k string) {
+	switch k {
 	case "enter":
 		m.typing = false
 	case "esc":
@@ -147,7 +123,10 @@ func (m *Model) edit(k tea.KeyPressMsg) {
 			m.filter = string(r[:len(r)-1])
 		}
 	default:
-		if text := clean(k.Text); len(m.filter)+len(text) <= longestFilter {
+		if utf8.RuneCountInString(k) > 1 {
+			return // a key with a name
+		}
+		if text := clean(k); len(m.filter)+len(text) <= longestFilter {
 			m.filter += text
 		}
 	}

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -48,33 +46,30 @@ func newTerminal(t *testing.T) *terminal {
 }
 
 // second has it ask, and the answer come.
-func (x *terminal) second() { x.send(x.ask()) }
-
-func (x *terminal) send(m tea.Msg) tea.Cmd {
-	_, cmd := x.Update(m)
-	return cmd
+func (x *terminal) second() {
+	x.take(x.ask())
+	x.arrange()
 }
 
-func (x *terminal) press(keys ...string) (last tea.Cmd) {
-	codes := map[string]rune{"up": tea.KeyUp, "down": tea.KeyDown, "pgdown": tea.KeyPgDown, "pgup": tea.KeyPgUp, "home": tea.KeyHome, "end": tea.KeyEnd, "enter": tea.KeyEnter, "esc": tea.KeyEscape, "backspace": tea.KeyBackspace}
+func (x *terminal) resize(w, h int) {
+	x.w, x.h = w, h
+	x.arrange()
+}
+
+// press returns whether the last key quits.
+func (x *terminal) press(keys ...string) (quit bool) {
 	for _, k := range keys {
-		p := tea.KeyPressMsg{Code: codes[k]}
-		if p.Code == 0 {
-			p.Code, p.Text = []rune(k)[0], k
-		}
-		if k == "ctrl+c" {
-			p = tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl}
-		}
-		last = x.send(p)
+		quit = x.key(k)
+		x.arrange()
 	}
-	return last
+	return quit
 }
 
-func (x *terminal) frame() string { return x.View().Content }
+func (x *terminal) frame() string { return strings.Join(x.Model.frame(), "\n") }
 
 // plain is the frame without colours, as under NO_COLOR.
 func (x *terminal) plain() string {
-	lines := strings.Split(ansi.Strip(x.frame()), "\n")
+	lines := strings.Split(strip(x.frame()), "\n")
 	for i, l := range lines {
 		lines[i] = strings.TrimRight(l, " ")
 	}
@@ -109,7 +104,7 @@ func TestFrames(t *testing.T) {
 	x.press("/", "m", "a", "t", "c", "h", "x", "backspace")
 	golden(t, "filtering.txt", x.plain())
 	x.press("enter", "p")
-	x.send(tea.WindowSizeMsg{Width: 160, Height: 30})
+	x.resize(160, 30)
 	golden(t, "wide-paused.txt", x.plain())
 }
 
@@ -153,13 +148,13 @@ func TestFrameFits(t *testing.T) {
 		picture()
 		for _, w := range []int{1, 20, 79, 80, 81, 200} {
 			for _, h := range []int{1, 5, 12, 24, 60} {
-				x.send(tea.WindowSizeMsg{Width: w, Height: h})
+				x.resize(w, h)
 				lines := strings.Split(x.frame(), "\n")
 				if len(lines) > h {
 					t.Errorf("%d×%d: %d lines", w, h, len(lines))
 				}
 				for _, l := range lines {
-					if ansi.StringWidth(l) > w {
+					if width(l) > w {
 						t.Errorf("%d×%d: %q", w, h, l)
 					}
 				}
@@ -217,20 +212,13 @@ func TestPause(t *testing.T) {
 	late := x.ask() // under way when the key is pressed
 	x.press("p")
 	x.relay.answer = busy(1, 0)
-	asked := x.relay.asked
-	x.send(late)
-	if cmd := x.send(tick{}); cmd == nil || x.relay.asked != asked {
-		t.Error("it asks while it is paused, or never again")
-	}
+	x.take(late)
+	x.second()
 	if got := x.plain(); strings.ReplaceAll(strings.ReplaceAll(got, "  paused", ""), "go on", "pause") != before {
 		t.Errorf("paused, but\n%s", cmp.Diff(before, got))
 	}
 	x.press(" ")
-	if cmd := x.send(tick{}); cmd == nil {
-		t.Fatal("it doesn't ask again")
-	} else {
-		x.send(cmd())
-	}
+	x.second()
 	if !strings.Contains(x.plain(), "h00") {
 		t.Error("it doesn't go on")
 	}
@@ -238,17 +226,11 @@ func TestPause(t *testing.T) {
 
 func TestQuit(t *testing.T) {
 	for _, keys := range [][]string{{"q"}, {"ctrl+c"}, {"/", "q", "ctrl+c"}, {"/", "q", "enter", "q"}} {
-		x := newTerminal(t)
-		cmd := x.press(keys...)
-		if cmd == nil {
-			t.Fatalf("%q doesn't quit", keys)
-		}
-		if _, is := cmd().(tea.QuitMsg); !is {
+		if !newTerminal(t).press(keys...) {
 			t.Errorf("%q doesn't quit", keys)
 		}
 	}
-	x := newTerminal(t)
-	if cmd := x.press("/", "q"); cmd != nil {
+	if newTerminal(t).press("/", "q") {
 		t.Error("q in a filter quits")
 	}
 }
@@ -283,7 +265,7 @@ func TestHostileRelay(t *testing.T) {
 		`{"at":"2026-07-01T12:00:00Z","keys":[{"name":EVIL,"state":EVIL}],"scopes":[{"key":EVIL,"host":EVIL,"method":EVIL,"cooldown_seconds":3,"cooldown_cause":EVIL,"windows":null}],
 		"queues":[{"host":EVIL,"method":EVIL,"priority":EVIL,"budget":EVIL,"depth":1,"why":{"key":EVIL,"text":EVIL}}]}`))
 	x.second()
-	got := ansi.Strip(strings.ReplaceAll(x.frame(), "\n", ""))
+	got := strip(strings.ReplaceAll(x.frame(), "\n", ""))
 	if clean(got) != got || strings.Contains(x.frame(), "\x1b]") || strings.Contains(x.frame(), "\x1b[2J") {
 		t.Errorf("%q", x.frame())
 	}

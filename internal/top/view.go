@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/x/ansi"
 )
 
 // Lines that aren't rows: two of the head, the store's or a blank one, the
@@ -20,17 +17,14 @@ const (
 // room is how many rows there is room for.
 func (m *Model) room() int { return max(1, m.h-headLines-footLines) }
 
-// View draws. Colours that the terminal can't show, or nobody wants, bubbletea
-// leaves out, so nothing may be told by colour alone.
-func (m *Model) View() tea.View {
+// frame is the lines to show. A terminal may have no colours, so nothing is told
+// by colour alone.
+func (m *Model) frame() []string {
 	lines := m.lines()
 	for i, l := range lines {
-		lines[i] = ansi.Truncate(l, m.w, "…")
+		lines[i] = cut(l, m.w)
 	}
-	v := tea.NewView(strings.Join(lines[:min(len(lines), m.h)], "\n"))
-	v.AltScreen = true
-	v.WindowTitle = "riftrelay top"
-	return v
+	return lines[:min(len(lines), m.h)]
 }
 
 const (
@@ -185,7 +179,7 @@ func (m *Model) detail() []string {
 
 // wrap breaks a text into lines, set in by two cells.
 func (m *Model) wrap(text string) []string {
-	lines := strings.Split(ansi.Wrap(text, max(1, m.w-2), ""), "\n")
+	lines := wrap(text, max(1, m.w-2))
 	for i, l := range lines {
 		lines[i] = "  " + l
 	}

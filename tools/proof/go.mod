@@ -1,0 +1,3 @@
+module riftrelay/tools/proof
+
+go 1.26.0
