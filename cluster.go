@@ -3,6 +3,8 @@ package riftrelay
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	mrand "math/rand/v2"
@@ -83,10 +85,13 @@ func newCluster(l *Limiter, cfg *Config) *cluster {
 		process: mrand.Int64N(1 << 52), // a float64 holds it
 		kick:    make(chan struct{}, 1), armed: limit.Never, peers: 1, told: map[trait]bool{},
 	}
-	if c.replica == "" {
-		c.replica = randomName()
-	}
 	return c
+}
+
+// phaseOf gives a number from 0 to 1 that is another for each replica.
+func phaseOf(replica string) float64 {
+	sum := sha256.Sum256([]byte(replica))
+	return float64(binary.BigEndian.Uint32(sum[:])) / (1 << 32)
 }
 
 func randomName() string {
@@ -207,8 +212,17 @@ func (c *cluster) giveUp(now limit.Instant) {
 		c.l.news.add(ChangeEvent{Kind: ChangeStoreAway, At: c.since, Err: c.away})
 	}
 	if c.loss != LossClosed {
-		c.l.machine.GoAlone(now, c.peers)
+		c.l.machine.GoAlone(now, c.known())
 	}
+}
+
+// known is how many replicas there are, as far as the store has told; 0 before
+// its first word.
+func (c *cluster) known() int {
+	if !c.met {
+		return 0
+	}
+	return c.peers
 }
 
 // nudge has beats go on at once.

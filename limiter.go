@@ -60,6 +60,9 @@ func New(cfg Config) (*Limiter, error) {
 		return nil, err
 	}
 	l := &Limiter{cfg: cfg, epoch: time.Now(), armed: limit.Never, grouping: grouping, budgets: budgetIDs(cfg.Budgets)}
+	if cfg.Replica == "" {
+		cfg.Replica = randomName()
+	}
 	l.machine = admit.New(admit.Config{
 		Burst:         cfg.Pacing,
 		Margin:        cfg.Margin,
@@ -74,6 +77,7 @@ func New(cfg Config) (*Limiter, error) {
 		Start:         limit.Instant(cfg.Margin),
 		Watch:         cfg.Hooks != nil,
 		Shared:        cfg.Store != nil,
+		Phase:         phaseOf(cfg.Replica),
 	})
 	l.grantedFunc, l.expelledFunc = l.granted, l.expelled
 	l.ids17 = newIDMemory()

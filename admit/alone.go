@@ -4,13 +4,14 @@ import "riftrelay/limit"
 
 // GoAlone has the machine judge by itself, the store being away: within a share
 // of each limit that all replicas can use at once. Called again with another
-// number of replicas, the share is another.
+// number of replicas, the share is another. Where their number isn't known, 0,
+// the machine goes by Riot's counts.
 func (m *Machine) GoAlone(now limit.Instant, replicas int) {
 	d := m.desk
-	if d.alone && d.replicas == max(1, replicas) {
+	if d.alone && d.replicas == replicas {
 		return
 	}
-	d.alone, d.replicas = true, max(1, replicas)
+	d.alone, d.replicas = true, replicas
 	for _, h := range m.hosts {
 		for _, s := range h.apps {
 			if s != nil {

@@ -33,6 +33,9 @@ type Config struct {
 	Watch bool
 	// Shared says that a store judges, which calls are asked of: see Ask.
 	Shared bool
+	// Phase, from 0 to 1, is another for each replica: where a share is less than
+	// one call, they don't all have theirs at once.
+	Phase float64
 }
 
 // Bounds on what callers can name. Riot has 28 hosts and 82 methods.

@@ -145,7 +145,7 @@ func (m *Machine) share(s *limit.Scope, method bool) {
 	if m.desk == nil {
 		return
 	}
-	if s.Lease(method); m.desk.alone {
+	if s.Lease(method, m.cfg.Phase); m.desk.alone {
 		s.GoAlone(0, m.desk.replicas, m.cfg.Margin)
 	}
 }

@@ -70,6 +70,7 @@ func (h *Hold) Take(now Instant, p Policy, service *Gate, scopes ...*Scope) {
 		}
 		for _, w := range s.windows {
 			w.pending++
+			w.rare.took(now)
 			w.granted(now, w.rate(now), p.Margin, held, h.Aside)
 			h.charges = append(h.charges, charge{w: w})
 		}

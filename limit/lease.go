@@ -1,7 +1,6 @@
 package limit
 
 import (
-	"math"
 	"slices"
 	"time"
 )
@@ -34,12 +33,16 @@ type leasing struct {
 	left     Instant // when the store went away last
 	alone    bool    // the store is away: the windows judge, capped
 	capped   Instant // until when the caps hold though the store judges
-	replicas int     // while alone
+	replicas int     // while alone; 0 = nobody knows
+	phase    float64 // where among the turns of all this replica's is: see rare
 }
 
 // Lease has a Store judge for the scope. Calls need a lease of a method's scope;
-// what an application's scope allows is part of it.
-func (s *Scope) Lease(needed bool) { s.leasing = &leasing{needed: needed} }
+// what an application's scope allows is part of it. The phase, from 0 to 1, is
+// another for each replica.
+func (s *Scope) Lease(needed bool, phase float64) {
+	s.leasing = &leasing{needed: needed, phase: phase}
+}
 
 // next gives when a lease of the class can be used; Never when one has to be
 // asked for first. High priority makes do with normal's.
@@ -157,80 +160,6 @@ func (s *Scope) Adopt(now Instant, v View) {
 	s.halve()
 }
 
-// Caps.
-const (
-	// aloneShare is the part of a limit that all replicas together use while
-	// the store is away: the rest is for what they hear of late.
-	aloneShare = 0.9
-)
-
-// GoAlone has the windows judge, of which this replica, one of so many, may use
-// its share. What is free by the last view is shared out; what others have used
-// is theirs until it has expired. It is called again when their number changes.
-func (s *Scope) GoAlone(now Instant, replicas int, j time.Duration) {
-	l := s.leasing
-	was := l.alone                                     // with another number of replicas: of what each has, none has more until a window has passed
-	again := !was && now < l.capped && l.seen < l.left // away, back and away, with no word from it in between: what held still does
-	l.left, l.alone, l.capped, l.replicas = now, true, Never, max(1, replicas)
-	replicas = l.replicas
-	l.free, l.again = [2][]Lease{}, [2]Instant{}
-	for _, w := range s.windows {
-		w.expire(now, j)
-		if again && w.capAt != 0 {
-			continue
-		}
-		most := int(aloneShare * float64(w.n()))
-		if n, on := w.capOf(now); on && was {
-			share := most / replicas
-			w.cap, w.capNext, w.capAt = min(n, share), share, now.Add(w.quota.W+SendBy+j)
-			continue
-		}
-		share, used := most/replicas, most
-		for _, x := range l.view.Windows {
-			if x.W == w.quota.W {
-				used = x.Used + x.Others + w.during(now.Sub(l.seen)) // others went on meanwhile
-			}
-		}
-		room := max(0, most-used) / replicas
-		w.cap, w.capNext = min(share, w.pending+w.own()+room), share
-		w.spare, w.spareBy = w.sentTotal+w.pending+room, now.Add(aloneWary)
-		if !s.known {
-			w.cap, w.spareBy = share, 0 // calls go one by one, until an answer tells
-		}
-		w.capAt = now.Add(w.quota.W + SendBy + j)
-	}
-}
-
-// during gives how many calls all replicas together start in d at most, spread
-// evenly.
-func (w *window) during(d time.Duration) int {
-	return int(math.Ceil(float64(w.n()) * min(1, float64(d)/float64(w.quota.W))))
-}
-
-// aloneWary is for how long a replica alone uses its share of what was free, and
-// not again what its own calls give back: if it alone has lost the store, the
-// others do so.
-const aloneWary = 400 * time.Millisecond
-
-// Rejoin has the store judge again. Until the moment given, when all replicas
-// have told it what they spent, the caps hold as well.
-func (s *Scope) Rejoin(until Instant) { s.leasing.alone, s.leasing.capped = false, until }
-
-// Apart reports whether the windows judge, the store being away.
-func (s *Scope) Apart() bool { return s.leasing != nil && s.leasing.alone }
-
-// capOf says how many own charges the window may hold at now; on says that there
-// is such a bound.
-func (w *window) capOf(now Instant) (n int, on bool) {
-	switch {
-	case w.capAt == 0:
-		return 0, false
-	case now >= w.capAt:
-		return w.capNext, true
-	}
-	return w.cap, true
-}
-
 // nextLeased is Next for a scope that a store judges for.
 func (s *Scope) nextLeased(now Instant, p Policy) Instant {
 	l := s.leasing
@@ -240,10 +169,7 @@ func (s *Scope) nextLeased(now Instant, p Policy) Instant {
 	}
 	if now < l.capped {
 		for _, w := range s.windows {
-			kept := w.expire(now, p.Margin)
-			if n, on := w.capOf(now); on && w.pending+w.own() >= n {
-				at = max(at, w.freed(w.pending+w.own()-n+1, kept))
-			}
+			at = max(at, min(w.uncapped(now, w.expire(now, p.Margin)), l.capped))
 		}
 	}
 	return at

@@ -28,7 +28,7 @@ func TestAloneWithAnOldView(t *testing.T) {
 		{time.Hour, 0, 0},
 	} {
 		s := NewScope(0, []Quota{second, long})
-		s.Lease(true)
+		s.Lease(true, 0)
 		s.Adopt(ms[Instant](1000), viewOf(30, second, long))
 		now := ms[Instant](1000).Add(c.age)
 		s.GoAlone(now, 3, j150)
@@ -45,7 +45,7 @@ func TestAloneWithAnOldView(t *testing.T) {
 func TestAloneAgainAndAgain(t *testing.T) {
 	q := Quota{100, 2 * time.Second}
 	s := NewScope(0, []Quota{q})
-	s.Lease(true)
+	s.Lease(true, 0)
 	now := ms[Instant](1000)
 	s.Adopt(now, viewOf(100, q))
 	for range 10 {

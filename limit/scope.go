@@ -218,7 +218,7 @@ func (s *Scope) learn(now Instant, limits, counts string, counted bool, h *Hold,
 				w.note(now, count, h, j)
 			}
 			if s.Apart() {
-				w.cap = int(aloneShare*float64(q.n)) / s.leasing.replicas
+				w.cap = w.share(now, s.leasing)
 				w.capNext, w.capAt = w.cap, now
 			}
 			s.windows = append(s.windows, w)
@@ -234,7 +234,7 @@ func (s *Scope) learn(now Instant, limits, counts string, counted bool, h *Hold,
 		}
 		if told {
 			w.note(now, count, h, j)
-			if s.leasing == nil { // else other replicas' calls would seem to be others'
+			if s.leasing == nil || s.leasing.blind() { // else other replicas' calls would seem to be others'
 				w.counted(now, count, h, j)
 			}
 		}

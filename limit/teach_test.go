@@ -33,7 +33,7 @@ func TestUrgency(t *testing.T) {
 		{"a call that passed while there was a stop", view(func(v *View) { v.Stop = time.Second }), Fact{Limits: limits}, AtOnce},
 	} {
 		s := NewScope(0, nil)
-		s.Lease(true)
+		s.Lease(true, 0)
 		s.Adopt(0, c.view)
 		if got := s.Urgency(c.fact); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)

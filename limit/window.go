@@ -49,6 +49,8 @@ type window struct {
 	// on. 0 as capAt is no bound.
 	cap, capNext int
 	capAt        Instant
+	rare         rare
+	strangers    bool    // nobody knows how many replicas there are
 	spareBy      Instant // until then, no more may be sent than brings sentTotal and pending to this:
 	spare        int
 }
@@ -108,8 +110,8 @@ func (w *window) next(now Instant, p Policy, underWay bool) Instant {
 		at = max(at, w.spareBy)
 		w.held = at
 	}
-	if n, on := w.capOf(now); on && w.pending+w.own() >= n {
-		at = max(at, w.freed(w.pending+w.own()-n+1, kept))
+	if t := w.uncapped(now, kept); t > now {
+		at = max(at, t)
 		w.held = at
 	}
 	if !p.Unpaced {

@@ -1,0 +1,92 @@
+package riftrelay_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"riftrelay"
+	"riftrelay/riotsim"
+)
+
+// Replicas that start while the store is away don't know how many there are.
+// They go by Riot's counts and leave the others theirs.
+func TestReplicasStartWithoutTheStore(t *testing.T) {
+	for _, late := range []int{1, 2} {
+		for _, pacing := range []float64{riftrelay.Spread, riftrelay.Burst} {
+			t.Run(fmt.Sprintf("%d/b=%v", late, pacing), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					began := time.Now()
+					lib := patient
+					lib.Pacing = pacing
+					f := newFlock(t, oneLimit("100:10"), lib, time.Millisecond, time.Millisecond)
+					during(t, 240*time.Second, func(ctx context.Context, wg *sync.WaitGroup) {
+						for _, r := range f.replicas {
+							r.load(ctx, wg, 60, byPUUID)
+						}
+						time.Sleep(20 * time.Second)
+						f.away.Store(true)
+						time.Sleep(5 * time.Second)
+						for range late {
+							f.add(t, time.Millisecond).load(ctx, wg, 60, byPUUID)
+						}
+					})
+					own, n := f.edge.Report().Violations, f.between(began, 30*time.Second, 240*time.Second)
+					shares := []int64{}
+					for _, r := range f.replicas {
+						shares = append(shares, r.served.Load())
+					}
+					t.Logf("%d own 429s, %d calls of 2100, by replica %v", own, n, shares)
+					if own > 4 {
+						t.Errorf("%d own 429s in 3.5 minutes", own)
+					}
+					if n < 1600 {
+						t.Errorf("%d calls in 3.5 minutes, want most of 2100", n)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A share of less than one call is a call now and then.
+func TestShareOfLessThanACall(t *testing.T) {
+	for _, c := range []struct {
+		limit    string
+		n        int // of it, in five minutes
+		replicas int
+	}{{"10:60", 50, 9}, {"10:60", 50, 10}, {"10:60", 50, 12}, {"20:10", 600, 30}} {
+		t.Run(fmt.Sprintf("%s/%d", c.limit, c.replicas), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				cfg := oneLimit("500:10")
+				cfg.MethodLimits = []riotsim.Rule{{Limit: c.limit}}
+				trips := make([]time.Duration, c.replicas)
+				for i := range trips {
+					trips[i] = time.Millisecond
+				}
+				lib := patient
+				lib.Pacing = riftrelay.Burst
+				f := newFlock(t, cfg, lib, trips...)
+				during(t, 400*time.Second, func(ctx context.Context, wg *sync.WaitGroup) {
+					for _, r := range f.replicas {
+						r.load(ctx, wg, 3, byPUUID)
+					}
+					time.Sleep(30 * time.Second)
+					f.away.Store(true)
+				})
+				n, own := f.between(began, 100*time.Second, 400*time.Second), f.edge.Report().Violations
+				t.Logf("%d of %d calls in five minutes without the store, %d own 429s", n, c.n, own)
+				if n < c.n/4 {
+					t.Errorf("%d of %d calls", n, c.n)
+				}
+				if own > 0 {
+					t.Errorf("%d own 429s", own)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,51 @@
+package limit
+
+import (
+	"testing"
+	"time"
+)
+
+// Where a share is less than one call, each replica has a call now and then, and
+// no moment is Never.
+func TestShareOfLessThanACall(t *testing.T) {
+	const replicas, start = 12, Instant(time.Hour)
+	minute := Quota{10, time.Minute}
+	sent := []Instant{}
+	for i := range replicas {
+		s := NewScope(0, []Quota{minute})
+		s.known, s.solo = true, false
+		s.Lease(true, float64(i)/replicas)
+		s.GoAlone(start, replicas, j150)
+		var h Hold
+		for now := start; now < start.Add(20*time.Minute); {
+			at := s.Next(now, Policy{Burst: 1, Margin: j150})
+			if at == Never {
+				t.Fatalf("replica %d: never, %v after the store went", i, now.Sub(start))
+			}
+			if now = at; now < start.Add(20*time.Minute) {
+				h.Take(now, Policy{Burst: 1, Margin: j150}, nil, s)
+				h.Sent(now, j150)
+				h.Settle(now, j150, 0)
+				sent = append(sent, now)
+			}
+		}
+	}
+	if n := len(sent); n < 60 || n > 100 {
+		t.Errorf("%d calls in 20 minutes, want about half of 180", n)
+	}
+}
+
+// Once the store is back, a cap that lets nothing go ends with its time.
+func TestCapEndsAfterRejoin(t *testing.T) {
+	const start = Instant(time.Hour)
+	s := NewScope(0, []Quota{{10, time.Minute}})
+	s.known, s.solo = true, false
+	s.Lease(true, 0)
+	s.GoAlone(start, 12, j150)
+	until := start.Add(2 * time.Second)
+	s.Rejoin(until)
+	s.Grant(false, Lease{Start: start, By: start.Add(10 * time.Second), Stub: Stub{Method: "/x"}})
+	if at := s.Next(start, Policy{Burst: 1, Margin: j150}); at != until {
+		t.Errorf("goes in %v, want %v", at.Sub(start), until.Sub(start))
+	}
+}
