@@ -42,7 +42,7 @@ func traitOf(h admit.KeyHealth, of limit.KeyTrait, now limit.Instant) (is bool, 
 		}
 		return h.Disabled, since
 	}
-	if n := len(h.Reasons); n > 0 {
+	if n := len(h.Reasons); h.Suspect && n > 0 {
 		since = h.Reasons[n-1].At
 	}
 	return h.Suspect, since

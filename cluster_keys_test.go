@@ -25,6 +25,7 @@ func TestSuspectKeyIsToldAgain(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		f.edge.SetKey("RGAPI-sim", 401)
 		get(t.Context(), f.replicas[0].client, byPUUID)
+		get(t.Context(), f.replicas[0].client, account)
 		time.Sleep(1100 * time.Millisecond)
 		f.replicas[1].keyIs(t, riftrelay.KeySuspect)
 		f.store.Forget()

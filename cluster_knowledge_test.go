@@ -73,6 +73,7 @@ func TestKeyFoundDeadByOneIsSuspectedByAll(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		f.edge.SetKey("RGAPI-sim", 401)
 		get(t.Context(), f.replicas[0].client, byPUUID)
+		get(t.Context(), f.replicas[0].client, account)
 		if usable(f.replicas[0]) {
 			t.Fatal("the key is good still for the one that found out")
 		}

@@ -200,7 +200,10 @@ func TestStateKeepsDisabledKeysAndRefusals(t *testing.T) {
 			p.Sent()
 			p.Observe(http.StatusForbidden, http.Header{"Content-Type": {"application/json"}})
 		}
-		forbid(l)
+		for i := range 7 { // then it is left alone for 64 s
+			time.Sleep(time.Second << i / 2)
+			forbid(l)
+		}
 		mustDo(t, l.DisableKey, "spare")
 		time.Sleep(time.Second)
 		l.Close()
@@ -245,7 +248,7 @@ func TestStateKeepsDisabledKeysAndRefusals(t *testing.T) {
 				t.Errorf("a call of the method that main was refused went on %s", key)
 			}
 		}
-		time.Sleep(48 * time.Second) // a minute after the 403
+		time.Sleep(53 * time.Second)
 		if key := keyOf(l); key != "main" {
 			t.Errorf("when that is over, it goes on %s", key)
 		}
@@ -255,7 +258,7 @@ func TestStateKeepsDisabledKeysAndRefusals(t *testing.T) {
 		if key := keyOf(l); key != "main" {
 			t.Errorf("a month later it goes on %s", key)
 		}
-		for good, bad := range map[string]string{`"age":`: `"age":-`, `"n":1`: `"n":-1`} {
+		for good, bad := range map[string]string{`"age":`: `"age":-`, `"n":7`: `"n":-1`} {
 			spoiled := strings.Replace(state.String(), good, bad, 1)
 			if _, err := successor(t, twoKeys()...).LoadState(strings.NewReader(spoiled)); !errors.Is(err, riftrelay.ErrState) {
 				t.Errorf("%s: %v", bad, err)
@@ -322,6 +325,7 @@ func TestRecheckKey(t *testing.T) {
 		s.edge.SetKey(canaryA, 401)
 		for range 300 { // the probes grow far apart
 			s.statusOf(t, t.Context(), byPUUID)
+			s.statusOf(t, t.Context(), account)
 			time.Sleep(time.Second)
 		}
 		next := s.limiter.Snapshot().Keys[0].NextProbe

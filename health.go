@@ -50,26 +50,46 @@ func (l *Limiter) whyNoKey(r route.Route, o *Options) string {
 	return strings.Join(why, "; ")
 }
 
-// reasons says what speaks against a key: "401 Unknown apikey 12 s ago", the
-// latest last, and that it is disabled, "disabled 3 min ago".
+// maxReasons bounds what is told of one key.
+const maxReasons = 8
+
+// reasons says what speaks against a key, the latest last: "401 Unknown apikey
+// from match-v5 on europe 12 s ago", "disabled 3 min ago".
 func reasons(now limit.Instant, h admit.KeyHealth) []string {
 	var said []string
-	for _, d := range h.Reasons {
-		var what string
+	denials := h.Reasons
+	if n := len(denials) - maxReasons; n > 0 {
+		said, denials = append(said, fmt.Sprintf("%d more", n)), denials[n:]
+	}
+	for _, d := range denials {
+		what := fmt.Sprint(d.Status)
 		switch d.Status {
 		case http.StatusUnauthorized:
-			what = "401 Unknown apikey"
-		case http.StatusForbidden:
-			what = "403 on " + d.Method
-		default:
-			what = fmt.Sprint(d.Status) + " unknown apikey"
+			what += " Unknown apikey"
+		case http.StatusBadRequest:
+			what += " unknown apikey"
 		}
-		said = append(said, what+" "+ago(now.Sub(d.At)))
+		said = append(said, fmt.Sprintf("%s from %s on %s %s", what, d.API, d.Host, ago(now.Sub(d.At))))
 	}
 	if h.Disabled {
 		said = append(said, "disabled "+ago(now.Sub(h.Since)))
 	}
 	return said
+}
+
+// apisOf returns what names the API of a method: that of a method which the table
+// doesn't list is its own.
+func apisOf(t *route.Table) func(method string) string {
+	names := map[string]string{}
+	for _, m := range t.Methods() {
+		names[m.String()] = m.Service
+	}
+	return func(method string) string {
+		if name := names[method]; name != "" {
+			return name
+		}
+		return method
+	}
 }
 
 func ago(d time.Duration) string {

@@ -138,9 +138,10 @@ func TestChangesOfReplacedKeys(t *testing.T) {
 		l, r := mustNew(t, riftrelay.Config{Hooks: heard}, "100:1", "100:1")
 		heard.began = time.Now()
 		time.Sleep(time.Second)
-		p := acquire(t, l, r)
+		p, other := acquire(t, l, r), acquire(t, l, mustMatch(t, account))
 		heard.said()
 		p.Observe(401, http.Header{"Content-Type": {"application/json"}})
+		other.Observe(401, http.Header{"Content-Type": {"application/json"}})
 		if err := l.SetKeys([]riftrelay.Key{{Name: "next", Value: "RGAPI-next"}}); err != nil {
 			t.Fatal(err)
 		}

@@ -133,10 +133,8 @@ func verdict(status int, appLimit string, h http.Header) admit.Verdict {
 	switch {
 	case status == http.StatusOK && appLimit != "":
 		return admit.Accepted
-	case status == http.StatusUnauthorized && isJSON(h):
-		return admit.Unknown
-	case status == http.StatusForbidden && isJSON(h):
-		return admit.Forbidden
+	case (status == http.StatusUnauthorized || status == http.StatusForbidden) && isJSON(h):
+		return admit.Refused
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusBadRequest:
 		return admit.Unsaid
 	case appLimit != "": // R3: none of these without a good key

@@ -70,6 +70,7 @@ func New(cfg Config) (*Limiter, error) {
 		MaxMargin:     cfg.MaxMargin,
 		Assumed:       assumed,
 		Alias:         sharedMethods(cfg.Aliases),
+		API:           apisOf(cfg.Table),
 		Shares:        sharesOf(cfg.Budgets),
 		Tolerance:     max(0, cfg.ViolationLimit),
 		QueueCapacity: max(0, cfg.QueueCapacity),

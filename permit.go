@@ -198,8 +198,7 @@ func (p Permit) deny(r route.Route, status int) (elsewhere *held) {
 	l.mu.Lock()
 	defer l.unlock()
 	now := l.now()
-	l.machine.Deny(now, p.key.id, admit.Denial{At: now, Status: status, Method: r.Method.String()})
-	place := l.machine.Elsewhere(now, p.key.id, r.Host, r.Method.String())
+	place := l.machine.Deny(now, p.key.id, r.Host, r.Method.String(), status)
 	l.poll(now)
 	if place < 0 {
 		return nil

@@ -81,7 +81,7 @@ func (l *Limiter) suspectsLocked(now limit.Instant) map[int]savedSuspect {
 		h := l.machine.KeyHealth(id)
 		if n := len(h.Reasons); h.Suspect && n > 0 {
 			last := h.Reasons[n-1]
-			found[id] = savedSuspect{Status: last.Status, Method: last.Method, Age: now.Sub(last.At)}
+			found[id] = savedSuspect{Status: last.Status, Method: last.API, Age: now.Sub(last.At)}
 		}
 	}
 	return found
@@ -224,18 +224,18 @@ func (l *Limiter) LoadState(r io.Reader) (Restored, error) {
 	now := l.now()
 	l.restoreCallKeys(now, v.Scopes, m.Scopes)
 	ago := func(age time.Duration) limit.Instant { return now.Add(-min(age, gapMost) - min(gap.Elapsed, gapMost)) }
-	for _, s := range v.Suspects {
-		if id, found := places[s.Key]; found && slices.Contains(l.ids, id) {
-			// Suspect as if the answer came now: a probe tells in a second.
-			l.machine.Deny(now, id, admit.Denial{At: ago(s.Age), Status: s.Status, Method: s.Method})
-		}
-	}
 	for _, s := range v.Disabled { // whatever its age: somebody wanted it so
 		if id, found := places[s.Key]; found && !l.cluster.overrules(s.Key) {
 			l.machine.Disable(now, id, ago(s.Age))
 		}
 	}
-	return Restored{Age: gap.Elapsed, Saved: len(v.Scopes), Scopes: l.machine.Restore(now, m, gap)}, nil
+	scopes := l.machine.Restore(now, m, gap)
+	for _, s := range v.Suspects {
+		if id, found := places[s.Key]; found && slices.Contains(l.ids, id) {
+			l.machine.Suspect(now, id, s.Status) // as if the answer came now: a probe tells in a second
+		}
+	}
+	return Restored{Age: gap.Elapsed, Saved: len(v.Scopes), Scopes: scopes}, nil
 }
 
 // gapMost keeps times in bounds: what is older is as good as that old.

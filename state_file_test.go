@@ -102,12 +102,14 @@ func TestStateKeepsSuspects(t *testing.T) {
 		keys := []riftrelay.Key{{Name: "main", Value: canaryKey()}, {Name: "spare", Value: "RGAPI-spare"}}
 		l := successor(t, keys...)
 		time.Sleep(time.Second)
-		p, err := l.Acquire(t.Context(), mustMatch(t, byPUUID), riftrelay.Options{Pin: riftrelay.KeyAt(0)})
-		if err != nil {
-			t.Fatal(err)
+		for _, url := range []string{byPUUID, account} {
+			p, err := l.Acquire(t.Context(), mustMatch(t, url), riftrelay.Options{Pin: riftrelay.KeyAt(0)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Sent()
+			p.Observe(http.StatusUnauthorized, http.Header{"Content-Type": {"application/json"}})
 		}
-		p.Sent()
-		p.Observe(http.StatusUnauthorized, http.Header{"Content-Type": {"application/json"}})
 		l.Close()
 		var state bytes.Buffer
 		if err := l.SaveState(&state); err != nil {
@@ -119,7 +121,7 @@ func TestStateKeepsSuspects(t *testing.T) {
 			t.Fatal(err)
 		}
 		k := l.Snapshot().Keys
-		if !k[0].Usable || k[1].Usable || len(k[1].Reasons) != 1 || !strings.HasPrefix(k[1].Reasons[0], "401") || !strings.HasSuffix(k[1].Reasons[0], " 10 s ago") {
+		if !k[0].Usable || k[1].Usable || len(k[1].Reasons) != 2 || !strings.HasPrefix(k[1].Reasons[0], "401") || !strings.HasSuffix(k[1].Reasons[0], " 10 s ago") {
 			t.Errorf("keys %+v", k)
 		}
 	})

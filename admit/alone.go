@@ -106,11 +106,11 @@ func (m *Machine) Suspected(now limit.Instant, id int, suspect bool) {
 		return
 	}
 	if suspect {
-		k.suspect, k.probes, k.next = true, 0, now.Add(firstProbe)
-		m.expel = true
-	} else {
-		k.suspect, k.probes, k.denied, k.reasons = false, 0, "", nil
+		m.suspend(now, id)
+		return
 	}
+	m.eachRecord(id, func(e *endpoint, _ *record) { e.drop(id) })
+	k.suspect, k.against = false, evidence{}
 	m.ring.open(id)
 	m.recheck(now)
 }

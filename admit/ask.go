@@ -241,8 +241,5 @@ func (m *Machine) unmet(now limit.Instant, b *bucket, key, class int) int {
 			}
 		}
 	}
-	if key >= 0 && m.ring.from[key] > 0 { // suspect: its probe
-		return max(0, min(1, pinned+shared)-mine)
-	}
 	return max(0, pinned-mine) + max(0, shared-all)
 }

@@ -131,6 +131,9 @@ func earliest(m *Machine, now limit.Instant, l *lane) limit.Instant {
 		if c.pin < 0 {
 			avoided = m.ring.shuns(now, b, key, ids)
 		}
+		if m.ring.from[key] == probesOnly {
+			avoided = b.endpoint.next(key)
+		}
 		at = min(at, max(m.ring.from[key], avoided, b.service.Next(now), m.app(b.host, key).Next(now, p), m.method(b, key).Next(now, p)))
 	}
 	return at
@@ -147,7 +150,7 @@ func checkKeys(t testing.TB, m *Machine) {
 	for id, k := range m.ring.keys {
 		want := limit.Instant(0)
 		if k.suspect {
-			want = k.next
+			want = probesOnly
 		}
 		if k.disabled {
 			want = limit.Never

@@ -177,6 +177,9 @@ func (s *story) do(line string) {
 	case "enable":
 		s.m.Enable(s.now, s.number(a.words[0], 0))
 		s.poll()
+	case "suspect":
+		s.m.Suspect(s.now, s.number(a.words[0], 0), 401)
+		s.poll()
 	case "recheck":
 		s.m.Recheck(s.now, s.number(a.words[0], 0))
 		s.poll()

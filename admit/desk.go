@@ -119,14 +119,14 @@ func (m *Machine) asks(now limit.Instant, l *lane, id int) bool {
 	if c.keyless {
 		return id < 0
 	}
-	if id < 0 || m.ring.from[id] > now {
+	if id < 0 || m.ring.from[id] != 0 { // a probe goes without a lease
 		return false
 	}
 	ids := m.ring.candidates(c)
 	if c.first {
 		return contains(m.choice(now, l.bucket, c, m.policy(l.bucket.host, c, c.high)), id)
 	}
-	return contains(ids, id) && (l.bucket.shunned == nil || c.pin >= 0 || m.ring.shuns(now, l.bucket, id, ids) <= now)
+	return contains(ids, id) && (l.bucket.endpoint.keys == nil || c.pin >= 0 || m.ring.shuns(now, l.bucket, id, ids) <= now)
 }
 
 func contains(ids []int, id int) bool {
@@ -150,19 +150,6 @@ func (m *Machine) given(l *lane) {
 			m.desk.wants(m.account(b.host, id), m.desk.now.Add(spareAfter))
 		}
 	}
-}
-
-// dueProbe gives a suspect key whose probe lane l can send, or -1. It goes
-// without a lease: nobody waits for one, and most are refused uncounted (R3).
-// The store is told of it.
-func (m *Machine) dueProbe(now limit.Instant, l *lane) int {
-	b := l.bucket
-	for _, id := range m.ring.candidates(l.line.class) {
-		if max(m.ring.from[id], b.service.Next(now), m.app(b.host, id).Opens(now), m.method(b, id).Opens(now)) <= now {
-			return id
-		}
-	}
-	return -1
 }
 
 // Overdue reports the calls that Riot has counted by now though no answer has

@@ -30,18 +30,13 @@ func (m *Machine) Enable(now limit.Instant, id int) {
 	m.recheck(now)
 }
 
-// Recheck has the next probe of a suspect key due now, and the methods that a
-// key was refused tried on it again. Poll belongs after it.
+// Recheck has the next probe of a suspect key due now, and the APIs that a key
+// was refused tried on it again. Poll belongs after it.
 func (m *Machine) Recheck(now limit.Instant, id int) {
-	if k := &m.ring.keys[id]; k.suspect && k.next > now && k.next < limit.Never {
-		k.next = max(now, 1) // 0 would be always
-		m.ring.open(id)
-	}
-	for _, b := range m.buckets {
-		if s, found := b.shunned[id]; found && s.until > now {
-			s.until = now
-			b.shunned[id] = s
+	m.eachRecord(id, func(_ *endpoint, s *record) {
+		if s.next < limit.Never {
+			s.next = min(s.next, now)
 		}
-	}
+	})
 	m.recheck(now)
 }

@@ -14,8 +14,7 @@ func (m *Machine) Enqueue(now limit.Instant, w *Waiter, r Request) (*Permit, Ref
 		return nil, Refusal{Draining, limit.Never}
 	}
 	c := r.class()
-	usable := m.ring.usable(c)
-	if !usable && len(m.ring.candidates(c)) == 0 {
+	if !c.keyless && len(m.ring.candidates(c)) == 0 {
 		return nil, Refusal{NoKey, limit.Never}
 	}
 	b := m.bucket(now, r)
@@ -23,7 +22,7 @@ func (m *Machine) Enqueue(now limit.Instant, w *Waiter, r Request) (*Permit, Ref
 		return nil, Refusal{QueueFull, now.Add(time.Second)}
 	}
 	l := b.lane(c)
-	if !usable {
+	if !m.usable(b, c) {
 		return m.tryProbe(now, l)
 	}
 	if p := m.straight(now, l); p != nil {
@@ -69,14 +68,10 @@ func (m *Machine) straight(now limit.Instant, l *lane) *Permit {
 // tryProbe admits a call whose keys are all suspect, if a probe is due.
 func (m *Machine) tryProbe(now limit.Instant, l *lane) (*Permit, Refusal) {
 	policy := m.policy(l.bucket.host, l.line.class, true)
-	if m.desk != nil && !m.desk.alone {
-		if id := m.dueProbe(now, l); id >= 0 {
-			return m.admit(now, l, id, policy), Refusal{}
-		}
-	} else if s := m.find(now, l, policy); s.at <= now {
+	if s := m.find(now, l, policy); s.at <= now {
 		return m.admit(now, l, s.key, policy), Refusal{}
 	}
-	return nil, Refusal{NoKey, m.ring.next(now, l.line.class)}
+	return nil, Refusal{NoKey, m.nextProbe(now, l.bucket, l.line.class)}
 }
 
 func (m *Machine) join(now limit.Instant, l *lane, w *Waiter, front bool) {

@@ -3,8 +3,8 @@ package admit
 import "riftrelay/limit"
 
 // Expel refuses the calls in the queues that have lost their chance: those
-// whose keys have all become suspect or disabled, or are no more, and those that
-// can't start in time any more, because of a stop after a 429 or a limit lower
+// whose keys are all suspect, with a probe that failed, or disabled, or are no
+// more, and those that can't start in time any more, because of a stop after a 429 or a limit lower
 // than was known. It belongs after whatever may have brought that about: Judge,
 // Answer, Deny, Disable and SetKeys.
 func (m *Machine) Expel(now limit.Instant, refuse func(*Waiter, Refusal)) {
@@ -35,10 +35,10 @@ func (m *Machine) Expel(now limit.Instant, refuse func(*Waiter, Refusal)) {
 }
 
 func (m *Machine) expelKeyless(now limit.Instant, l *lane, refuse func(*Waiter, Refusal)) {
-	if l.n == 0 || m.ring.usable(l.line.class) {
+	if l.n == 0 || m.usable(l.bucket, l.line.class) {
 		return
 	}
-	why := Refusal{NoKey, m.ring.next(now, l.line.class)}
+	why := Refusal{NoKey, m.nextProbe(now, l.bucket, l.line.class)}
 	for l.n > 0 {
 		w := l.head
 		m.leave(l, w)

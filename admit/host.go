@@ -5,19 +5,20 @@ import "riftrelay/limit"
 // host is one routing value with its application scopes and everything that
 // waits for them.
 type host struct {
-	node    // in Machine.wakes while calls wait
-	name    string
-	ring    *ring
-	apps    []*limit.Scope // by key, made when first used
-	buckets int
-	margin  *limit.Margin // J of the way to it
-	lines   []*line
-	busy    []*line // of lines, those with calls
-	waiting [2]int  // calls by priority: normal, high
-	keyed   int     // of the normal ones, those that need the application's budget
-	turns   []int   // by group, which of its keys is tried first: ties go round robin
-	mixed   int     // of busy, those with a pacing of their own
-	credit  int     // grants that high had while keyed ones waited; at fairShare normal goes
+	node      // in Machine.wakes while calls wait
+	name      string
+	ring      *ring
+	apps      []*limit.Scope // by key, made when first used
+	buckets   int
+	endpoints map[string]*endpoint // by API, those of the buckets
+	margin    *limit.Margin        // J of the way to it
+	lines     []*line
+	busy      []*line // of lines, those with calls
+	waiting   [2]int  // calls by priority: normal, high
+	keyed     int     // of the normal ones, those that need the application's budget
+	turns     []int   // by group, which of its keys is tried first: ties go round robin
+	mixed     int     // of busy, those with a pacing of their own
+	credit    int     // grants that high had while keyed ones waited; at fairShare normal goes
 }
 
 // fairShare is how many grants high has for each one of normal's, while both

@@ -19,19 +19,16 @@ type ring struct {
 	places []int           // ids, in the order of the list
 	groups [][]int         // of those, each group's
 	keys   []key           // by id
-	from   []limit.Instant // by id, when the key takes calls: 0 always, Never not before something happens
+	from   []limit.Instant // by id, which calls the key takes: 0 all, probesOnly a suspect one, Never a disabled one
 }
 
 // key is what is known of one key.
 type key struct {
 	live    bool // in places
 	group   int
-	index   int // in its group
-	suspect bool
-	next    limit.Instant // if suspect: when the next probe may go; Never while one is under way
-	probes  int           // that failed in a row
-	denied  string        // the method that answered 403 since the last success; empty if none
-	reasons []Denial      // of the suspicion, the latest two
+	index   int      // in its group
+	suspect bool     // Riot refuses it wherever it was tried
+	against evidence // the refusals since the key's last success
 
 	disabled bool          // by an operator: no calls at all
 	since    limit.Instant // if disabled
@@ -43,7 +40,7 @@ func (r *ring) open(id int) {
 	case k.disabled:
 		r.from[id] = limit.Never
 	case k.suspect:
-		r.from[id] = k.next
+		r.from[id] = probesOnly
 	default:
 		r.from[id] = 0
 	}
@@ -70,10 +67,10 @@ func (m *Machine) choice(now limit.Instant, b *bucket, c class, p limit.Policy) 
 	}
 	first := -1
 	for i, id := range ids {
-		switch from := m.ring.from[id]; {
-		case from > now || from > 0 && m.app(b.host, id).Next(now, p) > now:
+		switch from := m.opens(b, id); {
+		case from > now || from > 0 && m.appNext(now, b, id, p) > now:
 			continue
-		case b.shunned[id].until <= now:
+		case b.endpoint.avoids(id) <= now:
 			return ids[i : i+1]
 		}
 		if first < 0 {
@@ -92,9 +89,9 @@ func (m *Machine) findFirst(now limit.Instant, l *lane, service limit.Instant, p
 	b, c := l.bucket, l.line.class
 	s := slot{key: -1, at: limit.Never, app: limit.Never, method: now}
 	for _, id := range m.ring.candidates(c) {
-		from, until := m.ring.from[id], b.shunned[id].until
-		app := m.app(b.host, id).Next(now, p)
-		s.app = min(s.app, max(from, app))
+		from, until := m.opens(b, id), b.endpoint.avoids(id)
+		app := m.appNext(now, b, id, p)
+		s.app = min(s.app, max(m.ring.from[id], app))
 		if from > 0 { // suspect: its probe may come first
 			from = max(from, app)
 		}
@@ -109,7 +106,7 @@ func (m *Machine) findFirst(now limit.Instant, l *lane, service limit.Instant, p
 		return s
 	}
 	for _, id := range m.choice(now, b, c, p) {
-		t := max(m.ring.from[id], m.app(b.host, id).Next(now, p), m.methodNext(now, b, id, c, nil, service, p))
+		t := max(m.ring.from[id], m.appNext(now, b, id, p), m.methodNext(now, b, id, c, nil, service, p))
 		if t <= now {
 			return slot{key: id, at: now, app: now, method: now}
 		}
@@ -133,29 +130,39 @@ func (r *ring) serves(c class, id int) bool {
 	return int(c.pin) < len(r.places) && r.places[c.pin] == id
 }
 
-// usable reports whether any of the keys that calls of a class may go on is
-// beyond suspicion and not disabled.
-func (r *ring) usable(c class) bool {
+// usable reports whether calls of a class in bucket b have a key to wait for:
+// one that takes all calls, or a suspect one that has not failed a probe there.
+func (m *Machine) usable(b *bucket, c class) bool {
 	if c.keyless {
 		return true
 	}
-	for _, id := range r.candidates(c) {
-		if r.from[id] == 0 {
+	for _, id := range m.ring.candidates(c) {
+		switch m.ring.from[id] {
+		case 0:
 			return true
+		case probesOnly:
+			if !b.endpoint.failed(id) {
+				return true
+			}
 		}
 	}
 	return false
 }
 
-// next gives when a class of calls whose keys are all suspect can send a probe;
-// while one is under way, when it should be over. Disabled keys have none.
-func (r *ring) next(now limit.Instant, c class) limit.Instant {
+// nextProbe returns when a call of a class in bucket b, whose keys are all
+// suspect, can go as a probe; while one is under way, when it should be over.
+// Disabled keys have none.
+func (m *Machine) nextProbe(now limit.Instant, b *bucket, c class) limit.Instant {
+	return m.earliestProbe(now, b, m.ring.candidates(c))
+}
+
+func (m *Machine) earliestProbe(now limit.Instant, b *bucket, ids []int) limit.Instant {
 	at := limit.Never
-	for _, id := range r.candidates(c) {
-		if r.keys[id].disabled {
+	for _, id := range ids {
+		if m.ring.keys[id].disabled {
 			continue
 		}
-		from := r.from[id]
+		from := m.opens(b, id)
 		if from == limit.Never {
 			from = now.Add(firstProbe)
 		}
@@ -234,10 +241,10 @@ func (m *Machine) forget(now limit.Instant, id int) bool {
 			h.apps[id] = nil
 		}
 	}
+	m.eachRecord(id, func(e *endpoint, _ *record) { e.drop(id) })
 	for _, b := range m.buckets {
 		if id < len(b.set.scopes) && !b.keyless {
 			b.set.scopes[id] = nil
-			delete(b.shunned, id)
 		}
 	}
 	if m.desk != nil {

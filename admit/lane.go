@@ -96,17 +96,17 @@ type class struct {
 // bucket is one method on one host: what Riot counts together, and the calls
 // that wait for it.
 type bucket struct {
-	host    *host
-	method  string
-	keyless bool
-	service limit.Gate   // stops all keys
-	set     *scopeSet    // its scopes, which others may have too
-	shunned map[int]shun // by key; nil if none is
-	tighter bool         // in Machine.tighter
-	lanes   []*lane
-	queued  int
-	normal  int // of queued, those of normal priority
-	credit  int // as host.credit, for the method's own budget
+	host     *host
+	method   string
+	keyless  bool
+	service  limit.Gate // stops all keys
+	set      *scopeSet  // its scopes, which others may have too
+	endpoint *endpoint  // its API on the host
+	tighter  bool       // in Machine.tighter
+	lanes    []*lane
+	queued   int
+	normal   int // of queued, those of normal priority
+	credit   int // as host.credit, for the method's own budget
 }
 
 // find gives the lane of a class; nil if there was none so far.

@@ -20,6 +20,9 @@ type Config struct {
 	// empty if it has one of its own. Nil is none.
 	Alias      func(host, method string) string
 	QueueTotal int // calls waiting in all
+	// API names the API that a method belongs to, "match-v5" for one of its
+	// paths. Nil: each method is an API of its own.
+	API func(method string) string
 	// Shares gives, for the application's scope on a host (method is empty) or
 	// a method's, the share of every window that each budget may use, that of
 	// budget 1 first. Of a scope that several hosts share (R8), the first one's
@@ -155,7 +158,7 @@ type Permit struct {
 	hold     limit.Hold
 	bucket   *bucket
 	index    int  // in Machine.permits
-	probe    bool // of a suspect key
+	probe    bool // the only one that tries its key in its place
 	reported bool // to the store, when it was counted
 }
 

@@ -11,12 +11,6 @@ func (m *Machine) Estimate(now limit.Instant, r Request) Refusal {
 	if m.draining {
 		return Refusal{Draining, limit.Never}
 	}
-	if c := r.class(); !m.ring.usable(c) {
-		if at := m.ring.next(now, c); at > now {
-			return Refusal{NoKey, at}
-		}
-		return Refusal{None, now} // a probe
-	}
 	b := m.buckets[bucketID{r.Host, r.Method, r.Keyless}]
 	if b == nil {
 		h := m.hosts[r.Host]
@@ -24,6 +18,12 @@ func (m *Machine) Estimate(now limit.Instant, r Request) Refusal {
 			h = m.newHost(r.Host)
 		}
 		b = m.newBucket(h, r)
+	}
+	if c := r.class(); !m.usable(b, c) {
+		if at := m.nextProbe(now, b, c); at > now {
+			return Refusal{NoKey, at}
+		}
+		return Refusal{None, now} // a probe
 	}
 	l := b.find(r.class())
 	if l == nil {
@@ -177,7 +177,7 @@ func (m *Machine) nthOfAll(now limit.Instant, b *bucket, ids []int, inApp, inMet
 	}
 	const few = 4 // with more keys a few that are stopped make little difference
 	if keys == 0 {
-		return limit.Never
+		return m.earliestProbe(now, b, ids)
 	}
 	all := quickest(keys)
 	if keys == 1 || keys > few {

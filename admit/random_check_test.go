@@ -20,13 +20,13 @@ func (c *chaos) answer(p *Permit) {
 	said := Accepted
 	switch c.r.IntN(24) {
 	case 0:
-		a, said = limit.Answer{Status: 401}, Unknown
+		a, said = limit.Answer{Status: 401}, Refused
 	case 1, 2:
-		a, said = limit.Answer{Status: 403}, Forbidden
+		a, said = limit.Answer{Status: 403}, Refused
 	case 3:
 		a, said = limit.Answer{Status: 502}, Unsaid
 	}
-	if other := c.m.Judge(c.now, p, said, a.Status); other >= 0 && (said != Unknown && said != Forbidden || c.m.ring.places[other] == p.Key || c.m.ring.from[c.m.ring.places[other]] != 0) {
+	if other := c.m.Judge(c.now, p, said, a.Status); other >= 0 && (said != Refused || c.m.ring.places[other] == p.Key || c.m.ring.from[c.m.ring.places[other]] != 0) {
 		c.t.Fatalf("key %d for verdict %d on %d", other, said, p.Key)
 	}
 	c.m.Answer(c.now, p, a)
@@ -45,7 +45,7 @@ func (c *chaos) check() {
 			if l.n == 0 {
 				continue
 			}
-			if !c.m.ring.usable(l.line.class) {
+			if !c.m.usable(b, l.line.class) {
 				c.t.Fatalf("%s%s waits, and has no key", b.host.name, b.method)
 			}
 			at := earliest(c.m, c.now, l)

@@ -16,14 +16,15 @@ type Saved struct {
 	Refusals []SavedRefusal
 }
 
-// SavedRefusal is a key that answered 403 for a method, though it is good
-// otherwise.
+// SavedRefusal is an API on a host that Riot refuses a key.
 type SavedRefusal struct {
 	Key    int           `json:"-"`
 	Host   string        `json:"host"`
-	Method string        `json:"method"`
-	Left   time.Duration `json:"left"` // until it is tried there again; negative when that was due
-	N      int           `json:"n"`    // 403s in a row
+	API    string        `json:"api"`    // empty in the files of versions before 2, and then skipped
+	Status int           `json:"status"` // Riot's last refusal
+	Age    time.Duration `json:"age"`    // of that
+	Left   time.Duration `json:"left"`   // until it is tried there again; negative when that was due
+	N      int           `json:"n"`      // refusals in a row, one for each try
 }
 
 // SavedHost is what is known of the way to a host, and whether calls waited
@@ -53,6 +54,7 @@ func (m *Machine) Save(now limit.Instant) Saved {
 		for key, app := range h.apps {
 			v.add(SavedScope{Key: key, Host: h.name}, app, now, j)
 		}
+		v.addRefusals(now, h)
 	}
 	for _, b := range m.buckets {
 		for key, scope := range b.set.scopes {
@@ -61,18 +63,13 @@ func (m *Machine) Save(now limit.Instant) Saved {
 			}
 			v.add(SavedScope{Key: key, Host: b.host.name, Method: b.method, Keyless: b.keyless}, scope, now, b.host.margin.J())
 		}
-		for key, s := range b.shunned {
-			if left := s.until.Sub(now); left > -lastShun {
-				v.Refusals = append(v.Refusals, SavedRefusal{key, b.host.name, b.method, left, min(s.n, mostRefusals)})
-			}
-		}
 		if stop := b.service.Save(now); !stop.Empty() {
 			v.Services = append(v.Services, SavedScope{Key: -1, Host: b.host.name, Method: b.method, Keyless: b.keyless, Limits: stop})
 		}
 	}
 	slices.SortFunc(v.Hosts, func(a, b SavedHost) int { return cmp.Compare(a.Host, b.Host) })
 	slices.SortFunc(v.Refusals, func(a, b SavedRefusal) int {
-		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Method, b.Method), cmp.Compare(a.Key, b.Key))
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.API, b.API), cmp.Compare(a.Key, b.Key))
 	})
 	for _, list := range [...][]SavedScope{v.Scopes, v.Services} {
 		slices.SortFunc(list, func(a, b SavedScope) int {
@@ -91,9 +88,6 @@ func (v *Saved) add(s SavedScope, scope *limit.Scope, now limit.Instant, j time.
 	}
 }
 
-// mostRefusals is beyond where the time to the next try rises.
-const mostRefusals = 32
-
 // Valid reports whether v can have come from Save.
 func (v Saved) Valid() bool {
 	name := func(s string) bool { return len(s) <= maxName }
@@ -106,7 +100,7 @@ func (v Saved) Valid() bool {
 		}
 	}
 	for _, s := range v.Refusals {
-		if s.Host == "" || !name(s.Host) || s.Method == "" || !name(s.Method) || s.Left > lastShun || s.Left < -lastShun || s.N < 1 || s.N > mostRefusals {
+		if !s.valid() {
 			return false
 		}
 	}
@@ -182,28 +176,11 @@ func (m *Machine) Restore(now limit.Instant, v Saved, gap Gap) (scopes int) {
 		m.restoreRefusal(now, s, gap.Elapsed)
 	}
 	for name, h := range m.hosts { // of those whose scopes are all of unknown keys
-		if h.buckets == 0 && !slices.ContainsFunc(h.apps, func(s *limit.Scope) bool { return s != nil }) {
+		if h.buckets+len(h.endpoints) == 0 && !slices.ContainsFunc(h.apps, func(s *limit.Scope) bool { return s != nil }) {
 			delete(m.hosts, name)
 		}
 	}
 	return scopes
-}
-
-// restoreRefusal has a key avoid a method for what is left of that. When it has
-// been due for longer than the longest such time, it is forgotten.
-func (m *Machine) restoreRefusal(now limit.Instant, s SavedRefusal, elapsed time.Duration) {
-	left := s.Left - elapsed
-	if s.Key < 0 || s.Key >= len(m.ring.keys) || left < -lastShun {
-		return
-	}
-	b := m.bucket(now, Request{Host: s.Host, Method: s.Method})
-	if b == nil {
-		return
-	}
-	if b.shunned == nil {
-		b.shunned = map[int]shun{}
-	}
-	b.shunned[s.Key] = shun{until: now.Add(left), n: s.N}
 }
 
 type appID struct {

@@ -132,8 +132,8 @@ func TestSavedMachineValid(t *testing.T) {
 		"long name":     func(v *Saved) { v.Scopes[1].Method = string(make([]byte, 1000)) },
 		"limits":        func(v *Saved) { v.Scopes[0].Limits.Windows[0].N = -5 },
 		"keyless app":   func(v *Saved) { v.Scopes[0].Keyless = true },
-		"refusal":       func(v *Saved) { v.Refusals = []SavedRefusal{{Host: "euw1", Method: "/m", N: 0}} },
-		"far refusal":   func(v *Saved) { v.Refusals = []SavedRefusal{{Host: "euw1", Method: "/m", N: 1, Left: 2 * time.Hour}} },
+		"refusal":       func(v *Saved) { v.Refusals = []SavedRefusal{{Host: "euw1", API: "/m", N: 0}} },
+		"far refusal":   func(v *Saved) { v.Refusals = []SavedRefusal{{Host: "euw1", API: "/m", N: 1, Left: 2 * time.Hour}} },
 		"many services": func(v *Saved) { v.Services = make([]SavedScope, maxBuckets+1) },
 	} {
 		v := savedMachine(3).Save(3 * second)
@@ -143,9 +143,9 @@ func TestSavedMachineValid(t *testing.T) {
 	}
 }
 
-// A key avoids a method that it was refused over a restart, for what is left of
-// that time. The next refusal goes on where the last one was, unless that was
-// due too long ago.
+// A key avoids an API on a host that it was refused over a restart, for what is
+// left of that time. The next refusal goes on where the last one was, unless that
+// was due too long ago.
 func TestRestoreRefusals(t *testing.T) {
 	old := savedMachine(0)
 	refused := func(m *Machine, now limit.Instant) {
@@ -154,39 +154,47 @@ func TestRestoreRefusals(t *testing.T) {
 			t.Fatal(why)
 		}
 		m.Sent(now, p)
-		m.Judge(now, p, Forbidden, 403)
+		m.Judge(now, p, Refused, 403)
 		m.Answer(now, p, limit.Answer{Status: 403})
 	}
 	refused(old, second)
-	refused(old, 2*second) // two in a row: two minutes
-	v := old.Save(12 * second)
-	if !v.Valid() || len(v.Refusals) != 1 || v.Refusals[0] != (SavedRefusal{1, "euw1", "/m", 110 * time.Second, 2}) {
+	refused(old, 2*second) // two in a row: two seconds
+	v := old.Save(3 * second)
+	if !v.Valid() || len(v.Refusals) != 1 || v.Refusals[0] != (SavedRefusal{1, "euw1", "/m", 403, time.Second, time.Second, 2}) {
 		t.Fatalf("saved %+v", v.Refusals)
 	}
-	const now = 1000 * second
-	for elapsed, want := range map[time.Duration]shun{
-		0:                 {now.Add(110 * time.Second), 2},
-		100 * time.Second: {now.Add(10 * time.Second), 2},
-		time.Hour:         {now.Add(110*time.Second - time.Hour), 2}, // due
-		-time.Hour:        {now.Add(110 * time.Second), 2},
-		2 * time.Hour:     {},
+	const now = 10_000 * second
+	for elapsed, want := range map[time.Duration]limit.Instant{
+		0:                      now + second,
+		500 * time.Millisecond: now + second/2,
+		time.Hour:              now.Add(time.Second - time.Hour), // due
+		-time.Hour:             now + second,
+		2 * time.Hour:          -1,
 	} {
 		m := New(Config{Keys: 2, Margin: 150 * time.Millisecond})
 		m.Restore(now, v, Gap{Elapsed: elapsed})
-		b := m.buckets[bucketID{"euw1", "/m", false}]
-		if b == nil {
-			if want != (shun{}) {
+		h := m.hosts["euw1"]
+		if h == nil || h.endpoints["/m"] == nil {
+			if want >= 0 {
 				t.Errorf("after %v it is forgotten", elapsed)
 			}
 			continue
 		}
-		if b.shunned[1] != want || m.KeyHealth(1).Suspect {
-			t.Errorf("after %v: %+v, want %+v", elapsed, b.shunned[1], want)
+		r := h.endpoints["/m"].keys[1]
+		if r == nil {
+			if want >= 0 {
+				t.Errorf("after %v it is forgotten", elapsed)
+			}
+			continue
+		}
+		at := now.Add(-time.Second - max(0, elapsed))
+		if r.next != want || r.n != 2 || !r.known || r.last != (Denial{at, 403, "euw1", "/m"}) || m.KeyHealth(1).Suspect {
+			t.Errorf("after %v: %+v, want the next try at %v", elapsed, r, want)
 		}
 	}
 	v.Refusals[0].Key = 7
 	m := New(Config{Keys: 2})
-	if m.Restore(now, v, Gap{}); len(m.buckets) != 0 {
+	if m.Restore(now, v, Gap{}); len(m.buckets) != 0 || len(m.hosts) != 0 {
 		t.Error("the refusal of an unknown key was taken")
 	}
 }

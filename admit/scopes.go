@@ -26,13 +26,15 @@ func (m *Machine) bucket(now limit.Instant, r Request) *bucket {
 	}
 	h.buckets++
 	b := m.newBucket(h, r)
+	h.endpoints[b.endpoint.api] = b.endpoint
+	b.endpoint.buckets++
 	b.set.buckets = append(b.set.buckets, b)
 	m.buckets[id] = b
 	return b
 }
 
 func (m *Machine) newHost(name string) *host {
-	h := &host{name: name, ring: m.ring, apps: make([]*limit.Scope, len(m.ring.keys)), margin: m.newMargin()}
+	h := &host{name: name, ring: m.ring, apps: make([]*limit.Scope, len(m.ring.keys)), margin: m.newMargin(), endpoints: map[string]*endpoint{}}
 	h.pos, h.node.host = -1, h
 	return h
 }
@@ -42,7 +44,7 @@ func (m *Machine) newBucket(h *host, r Request) *bucket {
 	if r.Keyless {
 		keys = 1
 	}
-	b := &bucket{host: h, method: r.Method, keyless: r.Keyless}
+	b := &bucket{host: h, method: r.Method, keyless: r.Keyless, endpoint: h.endpoint(m.api(r.Method))}
 	if m.cfg.Alias != nil {
 		if name := m.cfg.Alias(r.Host, r.Method); name != "" {
 			b.set = m.shared[name]
@@ -82,6 +84,9 @@ func (m *Machine) sweep(now limit.Instant) bool {
 				continue
 			}
 			delete(m.buckets, id)
+			if b.endpoint.buckets--; b.endpoint.buckets == 0 {
+				delete(b.host.endpoints, b.endpoint.api)
+			}
 			if b.host.buckets--; b.host.buckets == 0 {
 				delete(m.hosts, b.host.name)
 				m.desk.forget(itsHost)

@@ -97,7 +97,7 @@ func TestDeskSeeksWhatTimeChanges(t *testing.T) {
 	c.reply(c.only(), 1)
 	p := c.let[0]
 	c.m.Sent(c.now, p)
-	c.m.Judge(c.now, p, Forbidden, 403)
+	c.m.Judge(c.now, p, Refused, 403)
 	c.m.Answer(c.now, p, limit.Answer{Status: 403})
 	c.m.Enqueue(c.now, new(Waiter), first)
 	q := c.only()
@@ -109,7 +109,7 @@ func TestDeskSeeksWhatTimeChanges(t *testing.T) {
 		Epoch: 1, App: limit.View{Known: true, Stop: time.Hour, Cause: limit.Application},
 		Views: []limit.View{known}, Waits: []limit.Wait{{In: time.Second, Why: limit.WaitStop}},
 	})
-	c.answerFor(firstShun-time.Millisecond, 0)
+	c.answerFor(firstProbe-time.Millisecond, 0)
 	if len(c.let) > 1 {
 		t.Fatal("the call goes before its time")
 	}

@@ -157,13 +157,8 @@ func (m *Machine) admit(now limit.Instant, l *lane, key int, policy limit.Policy
 	if key >= 0 {
 		k := &m.ring.keys[key]
 		l.bucket.host.pass(k.group, k.index)
-		if l.bucket.shunned != nil {
-			l.bucket.tries(now, key)
-		}
-		if m.ring.from[key] != 0 {
-			p.probe, k.next = true, limit.Never
-			m.ring.open(key)
-			m.recheck(now) // who wanted the first good key has another one now
+		if m.ring.from[key] != 0 || l.bucket.endpoint.keys != nil {
+			m.tries(now, p)
 		}
 	}
 	return p
@@ -201,7 +196,7 @@ func (m *Machine) find(now limit.Instant, l *lane, p limit.Policy) slot {
 	i := first
 	for range ids {
 		id := ids[i]
-		app := max(m.ring.from[id], m.app(b.host, id).Next(now, p))
+		app := max(m.ring.from[id], m.appNext(now, b, id, p))
 		s.app = min(s.app, app)
 		if app <= now && m.methodNext(now, b, id, c, ids, service, p) <= now {
 			return slot{key: id, at: now, app: now, method: now}
@@ -215,7 +210,7 @@ func (m *Machine) find(now limit.Instant, l *lane, p limit.Policy) slot {
 		return s // with so many keys it matters not to ask all methods
 	}
 	for _, id := range ids {
-		app, method := max(m.ring.from[id], m.app(b.host, id).Next(now, p)), m.methodNext(now, b, id, c, ids, service, p)
+		app, method := max(m.ring.from[id], m.appNext(now, b, id, p)), m.methodNext(now, b, id, c, ids, service, p)
 		s.at, s.method = min(s.at, max(app, method)), min(s.method, method)
 	}
 	return s
@@ -224,9 +219,29 @@ func (m *Machine) find(now limit.Instant, l *lane, p limit.Policy) slot {
 // methodNext gives when a method has room on a key, or is worth trying there
 // again.
 func (m *Machine) methodNext(now limit.Instant, b *bucket, id int, c class, ids []int, service limit.Instant, p limit.Policy) limit.Instant {
+	if m.ring.from[id] == probesOnly {
+		return max(service, b.endpoint.next(id), m.probeNext(now, m.method(b, id), p))
+	}
 	t := max(service, m.method(b, id).Next(now, p))
-	if b.shunned != nil && c.pin < 0 {
+	if b.endpoint.keys != nil && c.pin < 0 {
 		t = max(t, m.ring.shuns(now, b, id, ids))
 	}
 	return t
+}
+
+// appNext returns when the application has room on a key.
+func (m *Machine) appNext(now limit.Instant, b *bucket, id int, p limit.Policy) limit.Instant {
+	if m.ring.from[id] == probesOnly {
+		return m.probeNext(now, m.app(b.host, id), p)
+	}
+	return m.app(b.host, id).Next(now, p)
+}
+
+// probeNext returns when a scope lets a probe go. With a store a probe goes
+// without a lease, and the store is told of it: most are refused uncounted (R3).
+func (m *Machine) probeNext(now limit.Instant, s *limit.Scope, p limit.Policy) limit.Instant {
+	if m.desk != nil && !m.desk.alone {
+		return s.Opens(now)
+	}
+	return s.Next(now, p)
 }

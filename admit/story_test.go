@@ -129,10 +129,8 @@ func (s *story) answer(a args) {
 	said := Unsaid
 	switch {
 	case a.has("html"):
-	case answer.Status == 401:
-		said = Unknown
-	case answer.Status == 403:
-		said = Forbidden
+	case answer.Status == 401 || answer.Status == 403:
+		said = Refused
 	case answer.Status < 300 || answer.Status == 404:
 		said = Accepted
 	}
@@ -201,7 +199,7 @@ func (s *story) health() {
 			line += fmt.Sprintf(", disabled since %s", clock(h.Since))
 		}
 		for _, d := range h.Reasons {
-			line += fmt.Sprintf(", %d on %s at %s", d.Status, d.Method, clock(d.At))
+			line += fmt.Sprintf(", %d from %s on %s at %s", d.Status, d.API, d.Host, clock(d.At))
 		}
 		s.printf("%s", line)
 	}

@@ -40,9 +40,6 @@ func (m *Machine) hindrance(now limit.Instant, l *lane, p limit.Policy) Why {
 	if b.keyless {
 		return longer(Why{Key: -1, Part: Service, Why: b.service.Why(now)}, Why{Key: -1, Part: Method, Why: m.method(b, 0).Why(now, p)}).orNext(now)
 	}
-	if !m.ring.usable(c) {
-		return Why{Key: -1, Part: NoUsableKey, Why: limit.Why{Until: m.ring.next(now, c)}}
-	}
 	ids := m.ring.candidates(c)
 	if first := m.choice(now, b, c, p); c.first && len(first) == 1 && m.ring.from[first[0]] == 0 {
 		ids = first // another key that has room is of no use to it
@@ -53,12 +50,15 @@ func (m *Machine) hindrance(now limit.Instant, l *lane, p limit.Policy) Why {
 			continue // suspect
 		}
 		y := longer(Why{Key: id, Part: Application, Why: m.app(b.host, id).Why(now, p)}, Why{Key: id, Part: Method, Why: m.method(b, id).Why(now, p)})
-		if b.shunned != nil && c.pin < 0 {
+		if b.endpoint.keys != nil && c.pin < 0 {
 			y = longer(y, Why{Key: id, Part: OtherKey, Why: limit.Why{Until: m.ring.shuns(now, b, id, ids)}})
 		}
 		if best.Key < 0 || y.Until < best.Until {
 			best = y
 		}
+	}
+	if best.Key < 0 {
+		return Why{Key: -1, Part: NoUsableKey, Why: limit.Why{Until: m.nextProbe(now, b, c)}}
 	}
 	return longer(best, Why{Key: -1, Part: Service, Why: b.service.Why(now)}).orNext(now)
 }

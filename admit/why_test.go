@@ -66,19 +66,25 @@ func TestWhyOfTheFirstKey(t *testing.T) {
 	if y := whyOf(t, m, 10*second+1); y.Key != 0 || y.Part != Application || y.Until != 11*second {
 		t.Errorf("%+v, want key 0 at 11 s: key 1 has room", y)
 	}
-	m.Deny(10*second+1, 0, Denial{At: 10*second + 1, Status: 401, Method: "/m"})
+	m.Suspect(10*second+1, 0, 401)
 	if y := whyOf(t, m, 10*second+1); y.Key != 1 || y.Part != NoPart {
 		t.Errorf("%+v, want key 1 at once: key 0 is suspect", y)
 	}
 }
 
+// suspectAt has a key refused where calls wait, and made suspect.
+func suspectAt(m *Machine, now limit.Instant, id int) {
+	m.Deny(now, id, "euw1", "/m", 401)
+	m.Suspect(now, id, 401)
+}
+
 func TestWhyOfKeys(t *testing.T) {
 	m, now := waiting(t, -1)
-	m.Deny(now, 0, Denial{At: now, Status: 401, Method: "/m"})
+	suspectAt(m, now, 0)
 	if y := whyOf(t, m, now); y.Key != 1 || y.Part != Application {
 		t.Errorf("one suspect: %+v, want key 1", y)
 	}
-	m.Deny(now, 1, Denial{At: now, Status: 401, Method: "/m"})
+	suspectAt(m, now, 1)
 	if y := whyOf(t, m, now); y.Part != NoUsableKey || y.Key != -1 || y.Until != now.Add(firstProbe) {
 		t.Errorf("both suspect: %+v, want no key until the next probe", y)
 	}
@@ -88,12 +94,11 @@ func TestWhyOfKeys(t *testing.T) {
 func TestWhyOfAMethodRefused(t *testing.T) {
 	m, _ := waiting(t, -1)
 	now := 10*second + 1 // key 0 has room
-	b := m.buckets[bucketID{"euw1", "/m", false}]
-	m.shun(now, b, 0)
+	m.Deny(now, 0, "euw1", "/m", 403)
 	if y := whyOf(t, m, now); y.Key != 1 || y.Part != Application || y.Until != 11*second {
 		t.Errorf("%+v, want key 1 at 11 s", y)
 	}
-	m.shun(now, b, 1) // no other to go on: both may be tried
+	m.Deny(now, 1, "euw1", "/m", 403) // no other to go on: both may be tried
 	if y := whyOf(t, m, now); y.Key != 0 || y.Part != NoPart || y.Until != now {
 		t.Errorf("%+v, want key 0 at once", y)
 	}

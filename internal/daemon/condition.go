@@ -30,7 +30,11 @@ func conditionOf(s riftrelay.Snapshot) condition {
 			why += ": " + strings.Join(k.Reasons, " and ")
 			c.keys = append(c.keys, why)
 		}
-		if !k.Usable {
+		if k.Usable {
+			for _, reason := range k.Reasons {
+				bad = append(bad, "key "+k.Name+" is usable, but had "+reason)
+			}
+		} else {
 			bad = append(bad, fmt.Sprintf("key %s is %s", k.Name, k.State)+strings.TrimPrefix(why, k.Name))
 		}
 	}

@@ -29,6 +29,8 @@ func TestCondition(t *testing.T) {
 			reasons: []string{"dead: 401 Unknown apikey 1 s ago"}, warnings: []string{"no key of the default group is usable", "key dead is suspect: 401 Unknown apikey 1 s ago"}},
 		"one of two": {keys: []riftrelay.KeyState{good, suspect}, usable: true, reasons: []string{"dead: 401 Unknown apikey 1 s ago"},
 			warnings: []string{"key dead is suspect: 401 Unknown apikey 1 s ago"}},
+		"refused in one place": {keys: []riftrelay.KeyState{{Name: "main", Usable: true, State: riftrelay.KeyUsable, Reasons: []string{"403 from match-v5 on europe 3 s ago"}}}, usable: true,
+			reasons: []string{"main: 403 from match-v5 on europe 3 s ago"}, warnings: []string{"key main is usable, but had 403 from match-v5 on europe 3 s ago"}},
 		"no key at all": {keys: []riftrelay.KeyState{suspect, disabled}, reasons: []string{"dead: 401 Unknown apikey 1 s ago", "off: disabled 3 min ago"}},
 		"tripped breakers": {keys: []riftrelay.KeyState{good}, scopes: tripped, usable: true, warnings: []string{
 			"breaker tripped: euw1:/x on key main uses 1/4 of its limits, after too many 429s of our own making",

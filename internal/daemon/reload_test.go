@@ -179,11 +179,14 @@ func TestHardeningKeysAllDeadAtTheRelay(t *testing.T) {
 	keyFile(t, file, "main="+canary)
 	g := startRig(t, riotsim.Config{}, map[string]string{"RIOT_TOKEN": "", "RIOT_TOKEN_FILE": file})
 	g.edge.SetKey(canary, 401)
-	if a := g.get(g.front + status); a.status != 401 {
-		t.Errorf("%d %s", a.status, a.body)
+	account := g.front + "/europe/riot/account/v1/accounts/by-riot-id/a/b"
+	for _, url := range []string{g.front + status, account, g.front + status} { // two refusals, and the first probe
+		if a := g.get(url); a.status != 401 {
+			t.Errorf("%d %s", a.status, a.body)
+		}
 	}
 	a := g.get(g.front + status)
-	if a.status != 503 || a.header.Get("X-Riftrelay-Reason") != "no_available_key" || a.header.Get("Retry-After") != "1" || !strings.Contains(a.body, "main: 401 Unknown apikey") || !strings.Contains(a.body, "24 hours") {
+	if a.status != 503 || a.header.Get("X-Riftrelay-Reason") != "no_available_key" || a.header.Get("Retry-After") != "2" || !strings.Contains(a.body, "main: 401 Unknown apikey") || !strings.Contains(a.body, "24 hours") {
 		t.Errorf("%d %v %s", a.status, a.header, a.body)
 	}
 	a = g.get(g.front + "/readyz")
