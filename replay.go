@@ -1,7 +1,6 @@
 package riftrelay
 
 import (
-	"bytes"
 	"io"
 	"net/http"
 	"sync"
@@ -10,44 +9,24 @@ import (
 // replay is the body of a request, as far as it can be sent again. Nil is no
 // body.
 type replay struct {
-	data   []byte
-	stream io.ReadCloser // instead: too large to keep, sent once
-	fresh  func() (io.ReadCloser, error)
-	lent   *lent // the stream, while the base has it
+	stream io.ReadCloser
+	fresh  func() (io.ReadCloser, error) // the request's GetBody; may be nil
+	lent   *lent                         // the stream, while the base has it
 }
 
-// replayable reads a small body into memory.
-func (t *Transport) replayable(req *http.Request) (*replay, error) {
-	most := t.ReplayLimit
-	if most == 0 {
-		most = maxReplay
+func newReplay(req *http.Request) *replay {
+	if req.Body == nil || req.Body == http.NoBody {
+		return nil
 	}
-	switch {
-	case req.Body == nil || req.Body == http.NoBody:
-		return nil, nil
-	case req.ContentLength <= 0 || req.ContentLength > most: // 0 with a body means unknown
-		return &replay{stream: req.Body, fresh: req.GetBody}, nil
-	}
-	data := make([]byte, req.ContentLength)
-	_, err := io.ReadFull(req.Body, data)
-	req.Body.Close()
-	if err != nil {
-		return nil, err
-	}
-	return &replay{data: data}, nil
+	return &replay{stream: req.Body, fresh: req.GetBody}
 }
 
 // again reports whether the body can be sent once more.
-func (b *replay) again() bool {
-	return b == nil || b.stream == nil || b.fresh != nil || b.lent.back()
-}
+func (b *replay) again() bool { return b == nil || b.fresh != nil || b.lent.back() }
 
-// reader gives the body, from its beginning.
+// reader returns the body, from its beginning.
 func (b *replay) reader() (io.ReadCloser, error) {
-	switch {
-	case b.stream == nil:
-		return io.NopCloser(bytes.NewReader(b.data)), nil
-	case b.lent == nil || b.lent.back():
+	if b.lent == nil || b.lent.back() {
 		b.lent = &lent{body: b.stream}
 		return b.lent, nil
 	}

@@ -2,7 +2,6 @@ package riftrelay_test
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"reflect"
 	"strings"
@@ -104,36 +103,38 @@ func TestRetryWithinOneDeadline(t *testing.T) {
 	})
 }
 
-func TestReplayLimit(t *testing.T) {
-	for _, c := range []struct {
-		limit   int64
-		size    int
-		arrived int
-	}{{0, 64 << 10, 2}, {0, 64<<10 + 1, 1}, {10, 10, 2}, {10, 11, 1}, {-1, 1, 1}} {
-		t.Run(fmt.Sprint(c.limit, " ", c.size), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := simulate(t, riotsim.Config{Faults: []riotsim.Fault{{Kind: riotsim.Service, Times: 1}}, Requests: -1}, riftrelay.Config{})
-				s.client.Transport.(*riftrelay.Transport).ReplayLimit = c.limit
-				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://americas.api.riotgames.com/lol/tournament/v5/codes", io.NopCloser(strings.NewReader(strings.Repeat("x", c.size))))
-				if err != nil {
-					t.Fatal(err)
-				}
-				req.ContentLength = int64(c.size)
-				resp, err := s.client.Do(req)
-				if err != nil {
-					t.Fatal(err)
-				}
-				resp.Body.Close()
-				if n := s.edge.Report().Arrived; n != c.arrived {
-					t.Errorf("%d arrived, want %d", n, c.arrived)
-				}
-				for _, r := range s.edge.Requests() {
-					if r.Length != int64(c.size) {
-						t.Errorf("%d bytes arrived", r.Length)
+// A body arrives again, whole, if the request has GetBody; it arrives once
+// otherwise.
+func TestBodiesAreSentAgainByGetBody(t *testing.T) {
+	for _, size := range []int{1, 64 << 10, 1 << 20} {
+		for _, again := range []bool{true, false} {
+			t.Run(fmt.Sprint(size, again), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := simulate(t, riotsim.Config{Faults: []riotsim.Fault{{Kind: riotsim.Service, Times: 1}}, Requests: -1}, riftrelay.Config{})
+					req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://americas.api.riotgames.com/lol/tournament/v5/codes", strings.NewReader(strings.Repeat("x", size)))
+					if err != nil {
+						t.Fatal(err)
 					}
-				}
+					want := 2
+					if !again {
+						req.GetBody, want = nil, 1
+					}
+					resp, err := s.client.Do(req)
+					if err != nil {
+						t.Fatal(err)
+					}
+					resp.Body.Close()
+					if n := s.edge.Report().Arrived; n != want {
+						t.Errorf("%d arrived, want %d", n, want)
+					}
+					for _, r := range s.edge.Requests() {
+						if r.Length != int64(size) {
+							t.Errorf("%d bytes arrived", r.Length)
+						}
+					}
+				})
 			})
-		})
+		}
 	}
 }
 

@@ -21,8 +21,8 @@ import (
 // RoundTrip returns a *RejectedError for what was not sent, ErrUpstreamTimeout,
 // the error of the request's context, or that of Base. A 429 goes through
 // admission again, at most 3 times and within the call's deadline, before the
-// caller sees it. Requests whose body is larger than ReplayLimit, or of unknown
-// length, are sent once, unless they have GetBody.
+// caller sees it. A request whose body was read is sent again only if it has
+// GetBody, as http.NewRequest sets it for bodies in memory.
 //
 // The fields must not change once RoundTrip has been called.
 type Transport struct {
@@ -42,10 +42,6 @@ type Transport struct {
 	// Timeout bounds the wait for the head of the answer, and then each wait
 	// for more of its body. 0 means no bound.
 	Timeout time.Duration
-
-	// ReplayLimit is how many bytes of a request's body are kept for a further
-	// try. 0 means 64 KiB; negative means none.
-	ReplayLimit int64
 
 	// Retry says after which failures other than a 429 a call is tried again.
 	// The zero value is never.
@@ -71,7 +67,6 @@ type Transport struct {
 const (
 	maxRefusals = 3        // 429s after which a call is tried again
 	maxResends  = 4        // times that a call is sent again in net/http's stead
-	maxReplay   = 64 << 10 // bytes of a request body kept for a further try
 	maxKept     = 64 << 10 // bytes of an answer's body kept while a further try waits
 )
 
@@ -93,10 +88,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	report.Route = r
-	body, err := t.replayable(req)
-	if err != nil {
-		return nil, err
-	}
+	body := newReplay(req)
 
 	var c *choice
 	if keyFrom(req.Context()) == "" {

@@ -107,6 +107,22 @@ func declare(in *Invocation, d *draft) []setting {
 				"on a loopback `ADMIN_ADDR` only. Reading needs none.",
 			value: adminToken(&d.adminToken),
 		},
+		{
+			name: "MAX_CONNECTIONS", group: groupListen, help: "connections to the relay's port", unset: "by open files",
+			more: "Empty: half of the descriptors that the process may have, less some for files; never more. When there is no room, the connection that has been " +
+				"without a request for the longest is closed. While each has a request, new clients wait.",
+			value: between(&s.MaxConnections, 1, 1<<20),
+		},
+		{
+			name: "MAX_CONNECTIONS_PER_ADDRESS", group: groupListen, docOnly: true, help: "connections of one address", unset: "three quarters of them",
+			more:  "Of IPv6, a network of 64 bits counts as one address. Empty: three quarters of `MAX_CONNECTIONS`, and all of them for programs on this machine.",
+			value: between(&s.MaxPerAddress, 1, 1<<20),
+		},
+		{
+			name: "MAX_BODY", group: groupListen, def: "1048576", help: "largest request body, in bytes",
+			more:  "The relay reads a request's body before the call is admitted, so a slow sender holds no slot of Riot's. A larger body is answered with 413.",
+			value: between(&s.MaxBody, 1, 64<<20),
+		},
 
 		{
 			name: "PACING", group: groupLimits, def: "spread", help: "spread, burst, or 0 to 1: the unpaced share",
@@ -211,11 +227,6 @@ func declare(in *Invocation, d *draft) []setting {
 			more: "Failures of Riot's after which a GET or HEAD is sent again, at most twice, within its time and as at most a tenth of all calls. " +
 				"Empty: none. A 429 is always tried again, any method, at most three times.",
 			value: retry(&s.Retry),
-		},
-		{
-			name: "REPLAY_BODY_LIMIT", group: groupUpstream, def: "65536", help: "bytes of a request body kept for another try",
-			more:  "Requests with a larger body, or one of unknown length, are sent once. 0: none is kept.",
-			value: number(&s.ReplayBodyLimit, 64<<20),
 		},
 		{
 			name: "UPSTREAM_PROXY", group: groupUpstream, help: "proxy to reach Riot through", secret: true,

@@ -135,12 +135,12 @@ func TestDefaults(t *testing.T) {
 		DefaultAppLimit:  "20:1,100:120",
 		UpstreamURL:      "https://{host}.api.riotgames.com",
 		UpstreamHTTP2:    true,
-		ViolationLimit:   3, ReplayBodyLimit: 65536, StoreLoss: "share", UpstreamTimeout: 90 * time.Second,
+		ViolationLimit:   3, MaxBody: 1 << 20, StoreLoss: "share", UpstreamTimeout: 90 * time.Second,
 		ShutdownTimeout: 20 * time.Second,
 		EnableMetrics:   true,
 		EnableSwagger:   true, MetricsEndpoints: true,
-		LogLevel:        slog.LevelInfo,
-		LogFormat:       "auto",
+		LogLevel:  slog.LevelInfo,
+		LogFormat: "auto",
 	}
 	// Compared as another type, because Settings hides what it has.
 	type plain Settings

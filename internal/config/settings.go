@@ -23,6 +23,9 @@ type Settings struct {
 	TrustDir         string   // of the local authority; "" = neither CONNECT nor TLS
 	TunnelHosts      []string // where CONNECT leads besides the API, in lower case
 	StripRateHeaders bool     // RATE_HEADERS=strip
+	MaxBody          int      // MAX_BODY: bytes of a request's body
+	MaxConnections   int      // MAX_CONNECTIONS; 0 = as many as descriptors allow
+	MaxPerAddress    int      // MAX_CONNECTIONS_PER_ADDRESS; 0 = three quarters of them
 
 	Clients     []Client // of CLIENT_TOKENS or its file, sorted by name; none = everybody may call
 	TokenFile   string   // CLIENT_TOKENS_FILE, to be watched; "" = none
@@ -57,7 +60,6 @@ type Settings struct {
 	UpstreamHTTP2   bool
 	UpstreamTimeout time.Duration // 0 = none
 	Retry           riftrelay.Retry
-	ReplayBodyLimit int // bytes; 0 = none
 
 	StoreURL  string // as redisstore.ParseURL takes it; "" = none. It may contain a password
 	StoreLoss string // "share" or "closed"
@@ -158,9 +160,6 @@ func (s Settings) Limiter() riftrelay.Config {
 		StoreLoss:        riftrelay.StoreLoss(s.StoreLoss),
 	}
 }
-
-// ReplayLimit gives ReplayBodyLimit as riftrelay.Transport takes it.
-func (s Settings) ReplayLimit() int64 { return int64(noneIsNegative(s.ReplayBodyLimit)) }
 
 // noneIsNegative translates: a setting of 0 is none, while the library's zero is the default and its negative none.
 func noneIsNegative[T int | time.Duration](v T) T {

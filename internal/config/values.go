@@ -28,12 +28,14 @@ type value struct {
 // errNotAllowed is a value that is wrong for no other reason than that it isn't what is allowed.
 var errNotAllowed = errors.New("")
 
-func number(to *int, most int) value {
+func number(to *int, most int) value { return between(to, 0, most) }
+
+func between(to *int, least, most int) value {
 	return value{
-		allowed: fmt.Sprintf("a whole number from 0 to %d", most),
+		allowed: fmt.Sprintf("a whole number from %d to %d", least, most),
 		read: func(text string) error {
 			n, err := strconv.Atoi(text)
-			if err != nil || n < 0 || n > most {
+			if err != nil || n < least || n > most {
 				return errNotAllowed
 			}
 			*to = n

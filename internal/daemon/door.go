@@ -186,11 +186,17 @@ func (o *opened) Read(p []byte) (int, error) {
 // CloseWrite ends one direction, for tunnels.
 func (o *opened) CloseWrite() error { return closeWrite(o.Conn) }
 
+// NetConn returns the connection below.
+func (o *opened) NetConn() net.Conn { return o.Conn }
+
 // promised is a connection that CONNECT has promised to a name.
 type promised struct {
 	net.Conn
 	name string
 }
+
+// NetConn returns the connection below.
+func (p *promised) NetConn() net.Conn { return p.Conn }
 
 func closeWrite(c net.Conn) error {
 	if half, ok := c.(interface{ CloseWrite() error }); ok {

@@ -22,6 +22,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"riftrelay/internal/conns"
 	"riftrelay/internal/trust"
 	"riftrelay/riotsim"
 )
@@ -312,7 +313,7 @@ func TestHandshakesAreBounded(t *testing.T) {
 		d := newDoor(a, nil)
 		d.serves = func(string) error { return nil }
 		in := make(pipes)
-		s := newServer("TEST", "", http.NotFoundHandler(), slog.New(slog.DiscardHandler))
+		s := newServer("TEST", "", http.NotFoundHandler(), conns.Limits{Total: 100}, slog.New(slog.DiscardHandler))
 		served := make(chan struct{})
 		go func() { defer close(served); _ = s.http.Serve(d.guard(in)) }()
 		for name, c := range map[string]struct {

@@ -18,6 +18,7 @@ import (
 
 	"riftrelay"
 	"riftrelay/internal/config"
+	"riftrelay/internal/conns"
 )
 
 // crowd knows who is being served.
@@ -29,22 +30,17 @@ type crowd struct {
 // readHeaderTimeout is how long a request's head may take, and a handshake.
 const readHeaderTimeout = 10 * time.Second
 
-func newServer(setting, address string, h http.Handler, log *slog.Logger) *server {
+func newServer(setting, address string, h http.Handler, limits conns.Limits, log *slog.Logger) *server {
 	c := &crowd{}
-	return &server{setting: setting, address: address, crowd: c, http: &http.Server{
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return &server{setting: setting, address: address, crowd: c, limits: limits, log: log, http: &http.Server{
+		Handler: conns.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			c.calls.Add(1)
 			defer c.calls.Add(-1)
-			if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 {
-				// It may have come with a length as well, which net/http drops
-				// unseen. A proxy in front that goes by the length takes what is
-				// behind the chunks for the body's, and we would take it for a
-				// request of its own (RFC 9112, 6.1).
-				w.Header().Set("Connection", "close")
-			}
 			h.ServeHTTP(w, r)
-		}),
-		ConnState: func(_ net.Conn, state http.ConnState) {
+		})),
+		ConnContext: conns.Context,
+		ConnState: func(nc net.Conn, state http.ConnState) {
+			conns.State(nc, state)
 			switch state {
 			case http.StateNew:
 				c.connections.Add(1)
@@ -54,8 +50,8 @@ func newServer(setting, address string, h http.Handler, log *slog.Logger) *serve
 			}
 		},
 		// No bound on reading or writing a body as a whole: calls wait in
-		// queues, and bodies stream. Each piece has one: patience, and that of
-		// the proxy.
+		// queues, and answers stream. The proxy bounds the request's body, and
+		// conns each piece of an answer.
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       2 * time.Minute,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 100}, // calls of one connection: each may need one to Riot

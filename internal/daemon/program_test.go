@@ -60,13 +60,15 @@ func startProgram(t *testing.T, upstream, limits string, vars ...string) *progra
 			p.cmd.Wait()
 		}
 	})
-	eventually(t, "the first line of the log", func() bool {
-		var line struct{ Relay, Admin string }
-		first, _, whole := strings.Cut(p.said(t), "\n")
-		if whole && json.Unmarshal([]byte(first), &line) == nil {
-			p.front, p.admin = "http://"+line.Relay, "http://"+line.Admin
+	eventually(t, "the line of the log that says where it serves", func() bool {
+		for line := range strings.Lines(p.said(t)) {
+			var at struct{ Relay, Admin string }
+			if strings.HasSuffix(line, "\n") && json.Unmarshal([]byte(line), &at) == nil && at.Relay != "" {
+				p.front, p.admin = "http://"+at.Relay, "http://"+at.Admin
+				return true
+			}
 		}
-		return whole
+		return false
 	})
 	return p
 }

@@ -11,6 +11,7 @@ import (
 
 	"riftrelay"
 	"riftrelay/internal/config"
+	"riftrelay/internal/conns"
 	"riftrelay/internal/dashboard"
 	"riftrelay/internal/explorer"
 	"riftrelay/internal/metrics"
@@ -51,6 +52,11 @@ type server struct {
 	door    *door // nil = TLS isn't spoken
 	*crowd
 	listener net.Listener // nil until it listens
+
+	limits conns.Limits
+	conns  atomic.Pointer[conns.Listener] // nil until it serves
+	warned atomic.Int64                   // when a full house was last told of, in seconds since 1970
+	log    *slog.Logger
 }
 
 // assemble puts the parts together. Nothing runs yet. also, if not nil, hears
@@ -91,7 +97,7 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks, store 
 
 	base := riftrelay.NewBase(riftrelay.BaseOptions{Proxy: s.UpstreamProxy, RootCAs: s.UpstreamCAs, DisableHTTP2: !s.UpstreamHTTP2})
 	pipeline := &riftrelay.Transport{
-		Limiter: limiter, Base: base, Upstream: s.UpstreamURL, Timeout: s.UpstreamTimeout, Retry: s.Retry, ReplayLimit: s.ReplayLimit(),
+		Limiter: limiter, Base: base, Upstream: s.UpstreamURL, Timeout: s.UpstreamTimeout, Retry: s.Retry,
 	}
 
 	health := &health{state: limiter.Snapshot}
@@ -129,7 +135,7 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks, store 
 	handler, err := proxy.New(proxy.Options{
 		Transport: pipeline, Table: s.Table, Keys: func() int { return len(*r.keys.Load()) },
 		Version: version, AdminAddr: s.Admin, Local: local, Explorer: explore, Observer: meters, Trace: tracing.enters(), Logger: log,
-		StripRateHeaders: s.StripRateHeaders, Limits: limiter.Limits, Connect: connect,
+		StripRateHeaders: s.StripRateHeaders, MaxBody: s.MaxBody, Limits: limiter.Limits, Connect: connect,
 		Clients: clientsOf(s.Clients), Origins: s.Origins, Hosts: s.Hosts, TLSOnly: s.CertFile != "",
 	})
 	if err != nil {
@@ -140,7 +146,7 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks, store 
 	}
 
 	r.handler = handler
-	r.front = newServer("LISTEN_ADDR and PORT", s.Listen, handler, log)
+	r.front = newServer("LISTEN_ADDR and PORT", s.Listen, handler, frontLimits(s), log)
 	if door != nil {
 		door.serves = handler.Serves
 		r.front.door = door
@@ -154,7 +160,7 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks, store 
 		if s.EnableMetrics {
 			scrape = meters.Handler()
 		}
-		r.admin = newServer("ADMIN_ADDR", s.Admin, r.newAdmin(scrape), log)
+		r.admin = newServer("ADMIN_ADDR", s.Admin, r.newAdmin(scrape), adminLimits(), log)
 	}
 	return r, nil
 }

@@ -18,6 +18,7 @@ import (
 
 	"riftrelay"
 	"riftrelay/internal/config"
+	"riftrelay/internal/conns"
 	"riftrelay/riotsim"
 )
 
@@ -287,7 +288,7 @@ func TestPanicIsContained(t *testing.T) {
 		if r.URL.Path == "/panic" {
 			panic("with " + canary)
 		}
-	}), newLogger(log, &config.Settings{LogFormat: "json"}, true))
+	}), conns.Limits{Total: 100}, newLogger(log, &config.Settings{LogFormat: "json"}, true))
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

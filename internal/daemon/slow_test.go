@@ -15,6 +15,7 @@ import (
 
 	"riftrelay"
 	"riftrelay/internal/config"
+	"riftrelay/internal/conns"
 	"riftrelay/internal/proxy"
 	"riftrelay/riotsim"
 )
@@ -50,7 +51,7 @@ func newSlowRig(t *testing.T, sim riotsim.Config) *slowRig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &slowRig{riotsim.Pipe(), edge, l, newServer("TEST", "", h, log)}
+	g := &slowRig{riotsim.Pipe(), edge, l, newServer("TEST", "", h, conns.Limits{Total: 100}, log)}
 	go g.server.serve(g.Listener)
 	t.Cleanup(func() { g.server.http.Close(); g.server.connections.Wait(); l.Close(); edge.Close() })
 	return g

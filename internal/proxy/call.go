@@ -2,12 +2,9 @@ package proxy
 
 import (
 	"context"
-	"errors"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
-	"os"
 	"sync/atomic"
 	"time"
 
@@ -28,7 +25,7 @@ type call struct {
 	priority riftrelay.Priority
 	started  bool             // the observer knows of the call
 	report   riftrelay.Report // filled in by the transport
-	body     *clientBody      // nil when the client sends none
+	body     []byte           // of the request; nil when the client sends none
 	traced   func(route.Route, int, string)
 
 	status int    // what the client got; 0 = nothing yet
@@ -38,43 +35,6 @@ type call struct {
 	err    error  // behind the relay's own answers
 
 	edgeTrace string // Riot's name for a call that it answered with an error
-}
-
-// clientBody is the client's request body. It remembers why reading failed,
-// since the transport's error doesn't say whose failure it was.
-type clientBody struct {
-	io.ReadCloser
-	flow   *http.ResponseController
-	failed atomic.Pointer[bodyError]
-}
-
-// stall is how long a piece of a request's body, a read's worth, may take to
-// come: a call whose body streams holds a slot of Riot's limits meanwhile.
-const stall = time.Minute
-
-// bodyError is a failure of the client's own request body.
-type bodyError struct{ err error }
-
-func (e *bodyError) Error() string { return "reading the request's body: " + e.err.Error() }
-func (e *bodyError) Unwrap() error { return e.err }
-
-// tooSlow reports whether the client is there still, and sends nothing.
-func (e *bodyError) tooSlow() bool { return errors.Is(e.err, os.ErrDeadlineExceeded) }
-
-func (b *clientBody) Read(p []byte) (int, error) {
-	_ = b.flow.SetReadDeadline(time.Now().Add(stall)) // without one, as in some tests, there is no connection to bound
-	n, err := b.ReadCloser.Read(p)
-	if err == io.EOF {
-		// From here on net/http reads, to see the client leave. After another
-		// error the deadline stays: closing the body reads what is left of it.
-		_ = b.flow.SetReadDeadline(time.Time{})
-	}
-	// ErrBodyReadAfterClose is no failure of the client's: the transport was
-	// still reading when it had the answer.
-	if err != nil && err != io.EOF && !errors.Is(err, http.ErrBodyReadAfterClose) {
-		b.failed.CompareAndSwap(nil, &bodyError{err})
-	}
-	return n, err
 }
 
 // logCall writes the one line of a call. Paths and queries hold players' ids

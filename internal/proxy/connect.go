@@ -124,6 +124,9 @@ func (b *begun) Read(p []byte) (int, error) {
 	return b.Conn.Read(p)
 }
 
+// NetConn returns the connection below.
+func (b *begun) NetConn() net.Conn { return b.Conn }
+
 // CloseWrite says to the other side that nothing more will come.
 func (b *begun) CloseWrite() error { return closeWrite(b.Conn) }
 

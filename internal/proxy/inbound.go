@@ -61,9 +61,10 @@ func (h *Handler) outbound(r *http.Request, to target, c *call) (*http.Request, 
 	name, listed := h.names[to.host]
 	var err error
 	c.route, err = h.table.Match(r.Method, to.host, to.path)
-	if !listed || to.path[1:2] == "/" {
+	if !listed || to.path[1:2] == "/" || hasBody(r) {
 		// What isn't a host by the table must not become part of a host name.
-		// The transport refuses the rest.
+		// No body is read for a call that is refused. The transport refuses
+		// the rest.
 		if err != nil {
 			return nil, &riftrelay.RejectedError{Reason: riftrelay.ReasonInvalidRoute, Err: err}
 		}
@@ -83,12 +84,7 @@ func (h *Handler) outbound(r *http.Request, to target, c *call) (*http.Request, 
 		URL:    &c.url,
 		Host:   name,
 		Proto:  "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header:        h.headersUp(r, to),
-		ContentLength: r.ContentLength,
-	}
-	if r.ContentLength != 0 && r.Body != nil && r.Body != http.NoBody {
-		c.body = &clientBody{ReadCloser: r.Body}
-		out.Body = c.body
+		Header: h.headersUp(r, to),
 	}
 	return out.WithContext(riftrelay.WithOptions(c.in(r.Context()), o)), nil
 }

@@ -8,7 +8,8 @@
 //   - connect.go, tunnel.go: CONNECT, to Riot's API and to its static data.
 //   - origin.go, clients.go, refusal.go: who may call, and what; usage.go: what
 //     each of them does.
-//   - inbound.go: which headers go up, what the control headers ask for.
+//   - inbound.go: which headers go up, what the control headers ask for;
+//     body.go: the request's body.
 //   - stream.go: the answer's way down.
 //   - respond.go: error → status, headers and body; nowhere else.
 //   - page.go: what isn't a call at all ("/", /healthz, /favicon.ico).
@@ -55,6 +56,9 @@ type Options struct {
 	// StripRateHeaders keeps Riot's X-App-Rate-Limit, X-Method-Rate-Limit and
 	// their counts from clients, which then don't pace themselves a second time.
 	StripRateHeaders bool
+
+	// MaxBody is how many bytes a request's body may have. 0 means 1 MiB.
+	MaxBody int
 
 	// Limits gives what 429s of the relay's say of a route's limits: those of
 	// riftrelay.Limiter. Nil means that they say nothing.
@@ -147,6 +151,7 @@ type Handler struct {
 	local     map[string]http.Handler
 	explorer  http.Handler // nil = none
 
+	bodies     bodyRoom
 	stripRates bool
 	limits     func(route.Route) []riftrelay.ScopeState
 	connect    *Connect
@@ -176,6 +181,9 @@ func New(o Options) (*Handler, error) {
 	}
 	if o.Keys == nil {
 		o.Keys = func() int { return 0 }
+	}
+	if o.MaxBody == 0 {
+		o.MaxBody = 1 << 20
 	}
 	if o.Observer == nil {
 		o.Observer = nobody{}
@@ -209,6 +217,7 @@ func New(o Options) (*Handler, error) {
 	for _, host := range o.Table.Hosts() {
 		h.names[host] = host + domain
 	}
+	h.bodies.most = int64(o.MaxBody)
 	h.SetClients(o.Clients)
 	return h, nil
 }
@@ -248,17 +257,16 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		out, err = h.outbound(r, to, c)
 	}
+	if err == nil {
+		c.body, err = h.bodies.read(w, r)
+		defer h.bodies.release(c.body)
+	}
 	if err != nil {
 		h.refuse(w, r, c, err)
 		return
 	}
+	setBody(out, c.body)
 	h.started(c)
-	if c.body != nil {
-		c.body.flow = http.NewResponseController(w)
-		// The transport may read on after it has returned, and the handler's
-		// end forbids that.
-		defer c.body.Close()
-	}
 	c.waits(true)
 	res, err := h.transport.RoundTrip(out)
 	if err != nil {

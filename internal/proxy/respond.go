@@ -122,6 +122,8 @@ func replyForBody(e *bodyError) reply {
 	case errors.As(e, &large):
 		return reply{http.StatusRequestEntityTooLarge, reasonInvalidBody,
 			"the request's body is too large; allowed: " + strconv.FormatInt(large.Limit, 10) + " bytes", 0}
+	case errors.Is(e, errUnwantedBody):
+		return reply{http.StatusBadRequest, reasonInvalidBody, errUnwantedBody.Error() + "; allowed: a request without one", 0}
 	case errors.As(e, &network), errors.Is(e, io.ErrUnexpectedEOF), errors.Is(e, context.Canceled):
 		return reply{StatusClientGone, reasonClientGone, "", 0}
 	}
@@ -139,13 +141,9 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, c *call, err er
 
 // fail answers a call that ended in an error before anything was written.
 func (h *Handler) fail(w http.ResponseWriter, r *http.Request, c *call, err error) {
-	gone := errors.Is(r.Context().Err(), context.Canceled)
-	if c.body != nil {
-		if bad := c.body.failed.Load(); bad != nil {
-			err = bad
-			gone = gone && !bad.tooSlow() // which ends the context too, says net/http
-		}
-	}
+	var body *bodyError
+	slow := errors.As(err, &body) && body.tooSlow() // which ends the context too, says net/http
+	gone := !slow && errors.Is(r.Context().Err(), context.Canceled)
 	a := replyFor(err, gone, c.url.Host)
 	c.status, c.reason, c.source, c.err = a.status, a.reason, SourceRelay, err
 	if a.status == StatusClientGone {

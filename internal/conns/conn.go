@@ -1,0 +1,94 @@
+package conns
+
+import (
+	"container/list"
+	"context"
+	"net"
+	"net/netip"
+	"time"
+)
+
+// patience is how long a client may take to read what is written to it at once.
+// One that reads more slowly, or not at all, loses its connection. Otherwise it
+// would keep that, one to Riot and the memory of both for as long as it likes.
+const patience = time.Minute
+
+// Conn is a client's connection.
+type Conn struct {
+	net.Conn
+	listener *Listener
+	from     netip.Addr
+
+	// Of the Listener, under its lock.
+	open             bool
+	since            time.Time     // when it became quiet
+	inAll, inAddress *list.Element // nil = has a request
+}
+
+// Write bounds each piece by itself: an answer as a whole may take as long as it
+// keeps moving.
+func (c *Conn) Write(p []byte) (int, error) {
+	if err := c.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(p)
+}
+
+// CloseWrite ends one direction.
+func (c *Conn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return c.Close()
+}
+
+// Close gives the connection's room back.
+func (c *Conn) Close() error {
+	l := c.listener
+	l.mu.Lock()
+	l.remove(c)
+	l.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// becomeQuiet is called when c has no request.
+func (c *Conn) becomeQuiet() {
+	l := c.listener
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		l.remove(c)
+		c.Conn.Close()
+		return
+	}
+	l.setQuiet(c)
+}
+
+func (c *Conn) becomeActive() {
+	l := c.listener
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.setActive(c)
+}
+
+// of finds the Conn beneath TLS and whatever else wraps it; nil if there is none.
+func of(c net.Conn) *Conn {
+	for {
+		switch t := c.(type) {
+		case *Conn:
+			return t
+		case interface{ NetConn() net.Conn }:
+			c = t.NetConn()
+		default:
+			return nil
+		}
+	}
+}
+
+type contextKey struct{}
+
+// Context lets a server's handler find a request's connection: it is the
+// server's ConnContext.
+func Context(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, contextKey{}, c)
+}

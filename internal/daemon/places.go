@@ -1,0 +1,58 @@
+package daemon
+
+import (
+	"net"
+
+	"riftrelay/internal/config"
+	"riftrelay/internal/conns"
+)
+
+// places is how many clients may be connected at once, of the descriptors that
+// this process may have: each call may need one to Riot as well, and some are
+// for files and the admin listener.
+func places(descriptors int) int { return max(8, (descriptors-32)/2) }
+
+// frontLimits are those of the relay's port. Unless the settings say otherwise,
+// a quarter of all places is kept from any one address; programs on this
+// machine, such as a reverse proxy, may have all of them.
+func frontLimits(s *config.Settings) conns.Limits {
+	most := places(openFiles())
+	if s.MaxConnections > 0 {
+		most = min(most, s.MaxConnections)
+	}
+	if s.MaxPerAddress > 0 {
+		return conns.Limits{Total: most, PerAddress: min(most, s.MaxPerAddress)}
+	}
+	return conns.Limits{Total: most, PerAddress: max(1, most*3/4), Loopback: true}
+}
+
+// adminLimits are those of the admin listener.
+func adminLimits() conns.Limits { return conns.Limits{Total: max(16, places(openFiles())/4)} }
+
+// serve serves what comes on l, until the server is closed.
+func (s *server) serve(l net.Listener) error {
+	limited := conns.Limit(l, s.limits, s.noteFull)
+	s.conns.Store(limited)
+	l = limited
+	if s.door != nil {
+		l = s.door.guard(l)
+	}
+	return s.http.Serve(l)
+}
+
+// noteFull warns of a full house, once a minute at most.
+func (s *server) noteFull(now conns.Stats) {
+	last := s.warned.Load()
+	if at := now.Full.Unix(); at-last >= 60 && s.warned.CompareAndSwap(last, at) {
+		s.log.Warn("no room for another connection: those without a request are closed for others", "server", s.setting,
+			"open", now.Open, "most", now.Most, "closed", now.Closed, "refused", now.Refused)
+	}
+}
+
+// stats returns the counts of the connections; zero before the server serves.
+func (s *server) stats() conns.Stats {
+	if l := s.conns.Load(); l != nil {
+		return l.Stats()
+	}
+	return conns.Stats{}
+}
