@@ -21,6 +21,9 @@ type Guard struct {
 	// Loopback reports whether the listener can be reached from this machine
 	// alone.
 	Loopback func() bool
+	// Wrong hears of each call with a missing or wrong token before it is
+	// answered, and may keep the answer back. Nil = nobody does.
+	Wrong func(*http.Request)
 }
 
 // Local refuses, on a loopback listener, calls for a Host that isn't this
@@ -52,27 +55,50 @@ func isLocal(host string) bool {
 // changes lets those through who may change something.
 func (g Guard) changes(next http.HandlerFunc) http.Handler {
 	var origins http.CrossOriginProtection // judges Sec-Fetch-Site, or else Origin
-	want := sha256.Sum256([]byte(g.Token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if origins.Check(r) != nil || !sameHost(r) {
 			write(w, http.StatusForbidden, problem{"the call comes from a page of another origin; allowed: the relay's own pages, and programs"})
 			return
 		}
-		switch scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); {
-		case g.Token == "" && !g.Loopback():
+		if g.Token == "" && !g.Loopback() {
 			write(w, http.StatusForbidden, problem{"ADMIN_TOKEN is not set; allowed without it: changes on a loopback ADMIN_ADDR"})
 			return
-		case g.Token != "":
-			// Digests are of one length, so the time tells nothing.
-			got := sha256.Sum256([]byte(strings.TrimSpace(token)))
-			if subtle.ConstantTimeCompare(got[:], want[:]) != 1 || !strings.EqualFold(scheme, "Bearer") {
-				w.Header().Set("WWW-Authenticate", `Bearer realm="riftrelay admin"`)
-				write(w, http.StatusUnauthorized, problem{"the token is missing or wrong; allowed: Authorization: Bearer, and the value of ADMIN_TOKEN"})
-				return
-			}
 		}
-		next(w, r)
+		if g.Token == "" || g.shows(w, r) {
+			next(w, r)
+		}
 	})
+}
+
+// Secret lets nobody read from elsewhere without the token what may hold keys.
+func (g Guard) Secret(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case g.Loopback():
+		case g.Token == "":
+			write(w, http.StatusForbidden, problem{"ADMIN_TOKEN is not set; allowed without it: profiles on a loopback ADMIN_ADDR"})
+			return
+		case !g.shows(w, r):
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// shows reports whether a call has the token, and answers it otherwise.
+func (g Guard) shows(w http.ResponseWriter, r *http.Request) bool {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	// Digests are of one length, so the time tells nothing.
+	got, want := sha256.Sum256([]byte(strings.TrimSpace(token))), sha256.Sum256([]byte(g.Token))
+	if subtle.ConstantTimeCompare(got[:], want[:]) == 1 && strings.EqualFold(scheme, "Bearer") {
+		return true
+	}
+	if g.Wrong != nil {
+		g.Wrong(r)
+	}
+	w.Header().Set("WWW-Authenticate", `Bearer realm="riftrelay admin"`)
+	write(w, http.StatusUnauthorized, problem{"the token is missing or wrong; allowed: Authorization: Bearer, and the value of ADMIN_TOKEN"})
+	return false
 }
 
 // sameHost reports whether the Origin, if there is one, is of the host that was

@@ -16,13 +16,13 @@ const everyone = "*"
 // corsOrigins reads origins as browsers send them.
 func corsOrigins(to *[]string) value {
 	return value{
-		allowed: "origins, separated by commas, as in https://app.example,http://localhost:3000; * = all",
+		allowed: "origins, separated by commas, each whole, as in https://app.example,http://localhost:3000; * alone = all",
 		read: func(text string) error {
 			var list []string
 			for item := range strings.SplitSeq(text, ",") {
 				item = strings.ToLower(strings.TrimSuffix(strings.TrimSpace(item), "/"))
 				u, err := url.Parse(item)
-				if item != everyone && (err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != item) {
+				if item != everyone && (err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != item || strings.Contains(u.Host, "*")) {
 					return fmt.Errorf("%q is no origin", item)
 				}
 				list = append(list, item)

@@ -60,8 +60,8 @@ func TestErrors(t *testing.T) {
 		{".env", world{env: token, files: map[string]string{".env": "A=1\nB='two\nlines'\n# c\nwhat is this\nC=1"}}, nil, ".env has a mistake in line 5; allowed: NAME=value lines and # comments"},
 		{"a proxy that plain http can't take", world{env: token}, []string{"--upstream-proxy=http://u:CANARY@proxy:3128", "--upstream-url=http://127.0.0.1:9000"},
 			`UPSTREAM_PROXY is not shown (UPSTREAM_URL is http://127.0.0.1:9000, plain http, for which no proxy of this kind can be used; socks5:// can); allowed: `},
-		{"a short token", world{env: token}, []string{"--admin-token=CANARY"}, "ADMIN_TOKEN is not shown; allowed: 8 to 256 visible ASCII characters (set on the command line)"},
-		{"a token with a space", world{env: token}, []string{"--admin-token=two words"}, "ADMIN_TOKEN is not shown; allowed: 8 to 256"},
+		{"a short token", world{env: token}, []string{"--admin-token=CANARY"}, "ADMIN_TOKEN is not shown; allowed: 16 to 256 visible ASCII characters (set on the command line)"},
+		{"a token with a space", world{env: token}, []string{"--admin-token=two words"}, "ADMIN_TOKEN is not shown; allowed: 16 to 256"},
 		{"an empty flag", world{env: token}, []string{"--port", ""}, `PORT is ""; allowed: `},
 	}
 	for _, tt := range tests {

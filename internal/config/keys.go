@@ -55,7 +55,7 @@ func storeURL(to *string) value {
 
 // adminToken reads a token of which nothing is shown but that there is one.
 func adminToken(to *string) value {
-	const least, most = 8, 256
+	const least, most = 16, 256
 	return value{
 		allowed: fmt.Sprintf("%d to %d visible ASCII characters", least, most),
 		show: func() string {

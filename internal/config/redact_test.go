@@ -10,10 +10,10 @@ import (
 )
 
 func TestKeysAreNeverPrinted(t *testing.T) {
-	w := world{env: map[string]string{"RIOT_TOKEN": "main=" + canary() + "," + canary() + "2", "UPSTREAM_PROXY": "http://user:CANARY@proxy:1", "ADMIN_TOKEN": "CANARY-token"}}
+	w := world{env: map[string]string{"RIOT_TOKEN": "main=" + canary() + "," + canary() + "2", "UPSTREAM_PROXY": "http://user:CANARY@proxy:1", "ADMIN_TOKEN": "CANARY-token-long"}}
 	in := mustParse(t, w, "validate")
 	s := in.Settings
-	if s.AdminToken() != "CANARY-token" || len(s.Keys()) != 2 || s.Keys()[0].Value != canary() || s.UpstreamProxy == nil {
+	if s.AdminToken() != "CANARY-token-long" || len(s.Keys()) != 2 || s.Keys()[0].Value != canary() || s.UpstreamProxy == nil {
 		t.Fatal("the keys were not read, so the test shows nothing")
 	}
 	holder := struct {

@@ -78,6 +78,7 @@ func TestClientErrors(t *testing.T) {
 			`CLIENT_TOKENS_FILE is "f": line 3 is not shown`, `CLIENT_TOKENS_FILE is "f": line 4 is the same as line 1`,
 		}},
 		{"origins", map[string]string{"CORS_ORIGINS": "app.example"}, "", []string{`CORS_ORIGINS is "app.example" ("app.example" is no origin)`}},
+		{"origins of many names", map[string]string{"CORS_ORIGINS": "https://*.example"}, "", []string{`CORS_ORIGINS is "https://*.example" ("https://*.example" is no origin)`}},
 		{"a path behind an origin", map[string]string{"CORS_ORIGINS": "https://a.example,https://app.example/x"}, "", []string{`CORS_ORIGINS is`}},
 		{"hosts", map[string]string{"ALLOWED_HOSTS": "a.example:80"}, "", []string{`ALLOWED_HOSTS is "a.example:80" ("a.example:80" is no host name)`}},
 		{"a key alone", map[string]string{"TLS_KEY_FILE": "f"}, c, []string{`TLS_KEY_FILE is "f" (TLS_CERT_FILE, which belongs to it, is not set)`}},

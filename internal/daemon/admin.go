@@ -53,7 +53,10 @@ func (o operator) RecheckKey(name string) error {
 // newAdmin makes what the admin listener serves. metrics may be nil.
 func (r *relay) newAdmin(metrics http.Handler) http.Handler {
 	s := r.settings
-	guard := admin.Guard{Token: s.AdminToken(), Loopback: func() bool { return !beyondLoopback(r.admin.listener) }}
+	guard := admin.Guard{Token: s.AdminToken(), Loopback: func() bool { return !beyondLoopback(r.admin.listener) }, Wrong: func(q *http.Request) {
+		r.meters.Refused("admin_unauthorized")
+		r.guesses.wrong(q, "admin")
+	}}
 	description := admin.Describe(config.BuildVersion())
 
 	mux := http.NewServeMux()
@@ -74,9 +77,9 @@ func (r *relay) newAdmin(metrics http.Handler) http.Handler {
 	}
 	if s.EnablePprof {
 		for path, profile := range map[string]http.HandlerFunc{
-			"": pprof.Index, "cmdline": pprof.Cmdline, "profile": pprof.Profile, "symbol": pprof.Symbol, "trace": pprof.Trace,
+			"": pprof.Index, "profile": pprof.Profile, "symbol": pprof.Symbol, "trace": pprof.Trace,
 		} {
-			mux.Handle("/debug/pprof/"+path, guard.Local(profile)) // a profile of the heap can hold keys
+			mux.Handle("/debug/pprof/"+path, guard.Local(guard.Secret(profile))) // a profile of the heap can hold keys; the command line is not served, for flags can
 		}
 	}
 	mux.Handle("/", guard.Local(r.page.Handler()))

@@ -6,6 +6,7 @@ import (
 	"log"
 	"log/slog"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/lmittmann/tint"
@@ -55,6 +56,16 @@ func (g *keyGuard) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
+// holdsKey reports whether a text has a key in it.
+func holdsKey(text string, keys []riftrelay.Key) bool {
+	for _, k := range keys {
+		if len(k.Value) >= leastKey && strings.Contains(text, k.Value) {
+			return true
+		}
+	}
+	return false
+}
+
 const hidden = "(hidden key)"
 
 var keyForm = regexp.MustCompile(`(?i)RGAPI-[0-9a-z_-]+`)
@@ -64,18 +75,21 @@ func hideKeys(s string) string { return keyForm.ReplaceAllLiteralString(s, hidde
 // serverLog turns what net/http has to say into lines of our log: mostly
 // clients that leave in the middle, but also panics of handlers.
 func serverLog(l *slog.Logger, server string) *log.Logger {
-	return log.New(&serverWriter{l.With("server", server)}, "", 0)
+	return log.New(&serverWriter{sparing{log: l.With("server", server)}}, "", 0)
 }
 
-type serverWriter struct{ log *slog.Logger }
+type serverWriter struct{ log sparing }
 
 // Write takes one message.
 func (w *serverWriter) Write(text []byte) (int, error) {
 	message := string(bytes.TrimSpace(text))
-	if bytes.Contains(text, []byte("panic serving")) {
-		w.log.Error("handler panicked, its connection was closed", "error", message)
-	} else {
-		w.log.Warn("connection trouble", "error", message)
+	switch {
+	case bytes.Contains(text, []byte("panic serving")):
+		w.log.say(slog.LevelError, "panic", "handler panicked, its connection was closed", "error", message)
+	case bytes.Contains(text, []byte("TLS handshake error")):
+		w.log.say(slog.LevelWarn, "handshake", "connection trouble", "error", message)
+	default:
+		w.log.say(slog.LevelWarn, "connection", "connection trouble", "error", message)
 	}
 	return len(text), nil
 }

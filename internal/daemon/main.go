@@ -108,6 +108,7 @@ func (p Process) run(ctx context.Context, in *config.Invocation) error {
 func (p Process) serve(ctx context.Context, in *config.Invocation) error {
 	log := newLogger(p.Stderr, in.Settings, p.noColor())
 	libraries(log)
+	noCores()
 	for _, w := range in.Warnings {
 		log.Warn(w)
 	}

@@ -30,7 +30,7 @@ func TestPageInABrowser(t *testing.T) {
 		MethodLimits: []riotsim.Rule{{Method: "/lol/league/v4/challengerleagues/by-queue/{queue}", Limit: "10:30"}},
 	})
 	p := &pageRig{t: t, vars: map[string]string{
-		"RIOT_TOKEN": "main=" + main + ",spare=" + spare, "UPSTREAM_URL": upstream, "ADMIN_TOKEN": "let-me-in-42", "RATE_BUDGET_crawler": "0.3",
+		"RIOT_TOKEN": "main=" + main + ",spare=" + spare, "UPSTREAM_URL": upstream, "ADMIN_TOKEN": "let-me-in-please-42", "RATE_BUDGET_crawler": "0.3",
 		"LISTEN_ADDR": freeAddress(t), "ADMIN_ADDR": freeAddress(t), "SHUTDOWN_TIMEOUT": "0",
 	}}
 	p.start()
@@ -77,7 +77,7 @@ func TestPageInABrowser(t *testing.T) {
 	defer s.Close()
 
 	t.Log(browsertest.Run(t, "page.mjs", 4*time.Minute,
-		"RELAY_ADMIN=http://"+p.vars["ADMIN_ADDR"], "RELAY_FRONT=http://"+p.vars["LISTEN_ADDR"], "CONTROL="+s.URL, "TOKEN=let-me-in-42", "SHOTS="+os.Getenv("PAGE_SHOTS")))
+		"RELAY_ADMIN=http://"+p.vars["ADMIN_ADDR"], "RELAY_FRONT=http://"+p.vars["LISTEN_ADDR"], "CONTROL="+s.URL, "TOKEN=let-me-in-please-42", "SHOTS="+os.Getenv("PAGE_SHOTS")))
 }
 
 // budgeted calls under a budget, until ctx ends.

@@ -38,6 +38,7 @@ type relay struct {
 	front    *server
 	admin    *server              // nil = none
 	page     *dashboard.Dashboard // nil = none
+	guesses  *guesses
 
 	handler     *proxy.Handler
 	clients     []config.Client // in use; as keys, under reloads
@@ -76,12 +77,12 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks, store 
 			return nil, err
 		}
 	}
-	r := &relay{settings: s, log: log, store: store, meters: meters, tracing: tracing}
+	r := &relay{settings: s, log: log, store: store, meters: meters, tracing: tracing, guesses: &guesses{log: &sparing{log: log}}}
 	limits := s.Limiter()
 	if store != nil {
 		limits.Store, limits.Replica = store, replicaName()
 	}
-	limits.Hooks = riftrelay.MultiHooks(meters, riftrelay.LogHooks(log), tracing.hooks(), r.newPage(), proxy.Waits{}, also)
+	limits.Hooks = riftrelay.MultiHooks(meters, riftrelay.LogHooks(log), tracing.hooks(), r.newPage(), proxy.Waits{}, (&outages{log: log}).hooks(), also)
 	limiter, err := riftrelay.New(limits)
 	if err != nil {
 		tracing.close()
@@ -133,6 +134,7 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks, store 
 	}
 	r.clients = s.Clients
 	handler, err := proxy.New(proxy.Options{
+		Secret: func(text string) bool { return holdsKey(text, *r.keys.Load()) }, WrongToken: func(q *http.Request) { r.guesses.wrong(q, "client") },
 		Transport: pipeline, Table: s.Table, Keys: func() int { return len(*r.keys.Load()) },
 		Version: version, AdminAddr: s.Admin, Local: local, Explorer: explore, Observer: meters, Trace: tracing.enters(), Logger: log,
 		StripRateHeaders: s.StripRateHeaders, MaxBody: s.MaxBody, Limits: limiter.Limits, Connect: connect,

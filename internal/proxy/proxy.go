@@ -93,6 +93,14 @@ type Options struct {
 	// Nil means none.
 	Explorer http.Handler
 
+	// Secret reports whether a text has a key in it, so that an answer's header
+	// with that value stays here. Nil looks for the form of Riot's keys only.
+	Secret func(text string) bool
+
+	// WrongToken hears of a call without a client's token before it is refused,
+	// and may keep the answer back. Nil means nobody does.
+	WrongToken func(*http.Request)
+
 	// Observer hears of every call. Nil means nobody listens.
 	Observer Observer
 
@@ -163,6 +171,9 @@ type Handler struct {
 
 	deprecations deprecations
 
+	secret     func(string) bool
+	wrongToken func(*http.Request)
+
 	observer Observer
 	trace    func(*http.Request) (context.Context, func(route.Route, int, string))
 	log      *slog.Logger
@@ -188,6 +199,12 @@ func New(o Options) (*Handler, error) {
 	if o.Observer == nil {
 		o.Observer = nobody{}
 	}
+	if o.Secret == nil {
+		o.Secret = func(string) bool { return false }
+	}
+	if o.WrongToken == nil {
+		o.WrongToken = func(*http.Request) {}
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -209,6 +226,9 @@ func New(o Options) (*Handler, error) {
 		cors:    newCORS(o.Origins),
 		hosts:   hostSet(o.Hosts),
 		tlsOnly: o.TLSOnly,
+
+		secret:     o.Secret,
+		wrongToken: o.WrongToken,
 
 		observer: o.Observer,
 		trace:    o.Trace,

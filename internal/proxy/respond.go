@@ -135,6 +135,9 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, c *call, err er
 	var e *riftrelay.RejectedError
 	if errors.As(err, &e) {
 		h.observer.Refused(e.Reason)
+		if e.Reason == reasonUnauthorized || e.Reason == reasonProxyAuthorization {
+			h.wrongToken(r)
+		}
 	}
 	h.fail(w, r, c, err)
 }

@@ -38,6 +38,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, c *call, res *h
 	}
 	c.source = SourceRiot
 	headersDown(w.Header(), res.Header, h.stripRates)
+	h.withoutSecrets(c, w.Header())
 	h.cors.permit(w.Header(), first(r.Header["Origin"]))
 	h.look(c, res.StatusCode, res.Header)
 	w.WriteHeader(res.StatusCode)
@@ -45,6 +46,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, c *call, res *h
 		h.copyBody(w, r, c, res, buf[:], n, end)
 	}
 	if len(res.Trailer) > 0 {
+		h.withoutSecrets(c, res.Trailer)
 		_ = http.NewResponseController(w).Flush() // else a short body gets a length, and then no trailer
 		for name, vv := range res.Trailer {
 			w.Header()[http.TrailerPrefix+name] = vv
