@@ -92,45 +92,6 @@ func TestDocumentedUserSuffices(t *testing.T) {
 	}
 }
 
-// What is stored tells no key, no path and nothing of a player: names of
-// budgets, of methods and of replicas, and numbers.
-func TestNothingSecretIsStored(t *testing.T) {
-	server := startServer(t)
-	s := realWithClock(t, server)
-	compareSteps(t, 2, 1500, s, func(int64) {})
-	c := server.admin()
-	ctx := t.Context()
-	names := regexp.MustCompile(`^riftrelay:\{(rr|([0-9a-f]{16})?\|host[01])\}(:2)?(:probe)?$`)
-	fields := regexp.MustCompile(`^([laA]|[mM]/lol/m[0-2]/v4/\{\}|g|rreplica-[0-3]|kkey[0-2](/disabled)?|probe)$`)
-	texts := regexp.MustCompile(`[A-Za-z_./:{}-]{5,}`)
-	keys, seen := c.Keys(ctx, "*").Val(), 0
-	for _, key := range keys {
-		if !names.MatchString(key) {
-			t.Errorf("key %q", key)
-		}
-		if kind := c.Type(ctx, key).Val(); kind != "hash" {
-			t.Errorf("%s is a %s", key, kind)
-		}
-		if ttl := c.PTTL(ctx, key).Val(); ttl <= 0 {
-			t.Errorf("%s never expires", key)
-		}
-		for field, value := range c.HGetAll(ctx, key).Val() {
-			seen++
-			if !fields.MatchString(field) {
-				t.Errorf("field %q of %s", field, key)
-			}
-			for _, text := range texts.FindAllString(value, -1) {
-				if !strings.Contains(text, "replica-") {
-					t.Errorf("%s of %s has the text %q", field, key, text)
-				}
-			}
-		}
-	}
-	if len(keys) < 3 || seen < 10 {
-		t.Errorf("%d keys with %d fields: nothing to look at", len(keys), seen)
-	}
-}
-
 // A wrong password is told as such, and not shown.
 func TestWrongPassword(t *testing.T) {
 	server := startServer(t, "--requirepass", "right")
