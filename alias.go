@@ -44,16 +44,36 @@ func sharedMethods(aliases []Alias) func(host, method string) string {
 		return nil
 	}
 	return func(host, method string) string {
-		_, path, other := strings.Cut(method, " ") // "PUT /lol/…"
-		if !other {
-			path = method
-		}
-		for i, a := range aliases {
-			under := strings.TrimSuffix(a.Path, "/") + "/"
-			if strings.HasPrefix(path+"/", under) && slices.Contains(a.Hosts, host) {
-				return strconv.Itoa(i) + " " + method
-			}
+		if i := aliasOf(aliases, host, method); i >= 0 {
+			return strconv.Itoa(i) + " " + method
 		}
 		return ""
 	}
+}
+
+// dividedMethods returns, for admission with a Store, how many hosts share a
+// method's limit. A store keeps each host by itself: on a cluster, hosts lie on
+// different servers. So each host has its part.
+func dividedMethods(aliases []Alias) func(host, method string) int {
+	if len(aliases) == 0 {
+		return nil
+	}
+	return func(host, method string) int {
+		if i := aliasOf(aliases, host, method); i >= 0 {
+			return len(aliases[i].Hosts)
+		}
+		return 1
+	}
+}
+
+// aliasOf returns the place of the first alias for a method on a host, or -1.
+func aliasOf(aliases []Alias, host, method string) int {
+	_, path, other := strings.Cut(method, " ") // "PUT /lol/…"
+	if !other {
+		path = method
+	}
+	return slices.IndexFunc(aliases, func(a Alias) bool {
+		under := strings.TrimSuffix(a.Path, "/") + "/"
+		return strings.HasPrefix(path+"/", under) && slices.Contains(a.Hosts, host)
+	})
 }

@@ -49,7 +49,8 @@ type Config struct {
 	// that value, the limit of a development key.
 	DefaultAppLimit string
 
-	// Aliases are budgets that several hosts share. Nil means none.
+	// Aliases are budgets that several hosts share. Nil means none. With a Store
+	// each of the hosts has an equal part.
 	Aliases []Alias
 
 	// Budgets are ceilings that calls can be put under by name, at most 64. Nil
@@ -75,9 +76,8 @@ type Config struct {
 	AdmissionTimeout time.Duration
 
 	// Store judges where several processes call with the same keys: see
-	// limit.Store. Nil means that this one is alone with them. SCOPE_ALIASES,
-	// Aliases here, need a process that is. The caller closes it, after the
-	// Limiter.
+	// limit.Store. Nil means that this one is alone with them. The caller closes
+	// it, after the Limiter.
 	Store limit.Store
 
 	// Replica names this process for the Store, among all that live. Empty
@@ -188,9 +188,6 @@ func (c Config) withDefaults() (Config, []limit.Quota, error) {
 	}
 	if c.AdmissionTimeout == 0 {
 		c.AdmissionTimeout = DefaultAdmissionTimeout
-	}
-	if c.Store != nil && len(c.Aliases) > 0 {
-		bad("Aliases", c.Aliases, "none with a Store, which judges each host for itself")
 	}
 	if c.StoreLoss != "" && c.StoreLoss != LossShare && c.StoreLoss != LossClosed {
 		bad("StoreLoss", string(c.StoreLoss), "share or closed")

@@ -63,15 +63,20 @@ func New(cfg Config) (*Limiter, error) {
 	if cfg.Replica == "" {
 		cfg.Replica = randomName()
 	}
+	together, parts := sharedMethods(cfg.Aliases), (func(host, method string) int)(nil)
+	if cfg.Store != nil {
+		together, parts = nil, dividedMethods(cfg.Aliases)
+	}
 	l.machine = admit.New(admit.Config{
 		Burst:         cfg.Pacing,
 		Margin:        cfg.Margin,
 		MinMargin:     cfg.MinMargin,
 		MaxMargin:     cfg.MaxMargin,
 		Assumed:       assumed,
-		Alias:         sharedMethods(cfg.Aliases),
 		API:           apisOf(cfg.Table),
 		Shares:        sharesOf(cfg.Budgets),
+		Alias:         together,
+		Parts:         parts,
 		Tolerance:     max(0, cfg.ViolationLimit),
 		QueueCapacity: max(0, cfg.QueueCapacity),
 		QueueTotal:    max(0, cfg.QueueTotal),

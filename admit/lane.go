@@ -99,6 +99,7 @@ type bucket struct {
 	host     *host
 	method   string
 	keyless  bool
+	parts    int        // see Config.Parts
 	service  limit.Gate // stops all keys
 	set      *scopeSet  // its scopes, which others may have too
 	endpoint *endpoint  // its API on the host

@@ -18,7 +18,10 @@ type Config struct {
 	QueueCapacity int           // calls waiting for one host and method
 	// Alias names the budget that a method on a host shares with others (R8);
 	// empty if it has one of its own. Nil is none.
-	Alias      func(host, method string) string
+	Alias func(host, method string) string
+	// Parts returns into how many equal parts the limit of a method on a host is
+	// divided, since as many hosts share it. Nil is one part.
+	Parts      func(host, method string) int
 	QueueTotal int // calls waiting in all
 	// API names the API that a method belongs to, "match-v5" for one of its
 	// paths. Nil: each method is an API of its own.

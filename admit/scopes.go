@@ -44,7 +44,10 @@ func (m *Machine) newBucket(h *host, r Request) *bucket {
 	if r.Keyless {
 		keys = 1
 	}
-	b := &bucket{host: h, method: r.Method, keyless: r.Keyless, endpoint: h.endpoint(m.api(r.Method))}
+	b := &bucket{host: h, method: r.Method, keyless: r.Keyless, parts: 1, endpoint: h.endpoint(m.api(r.Method))}
+	if m.cfg.Parts != nil {
+		b.parts = max(1, m.cfg.Parts(r.Host, r.Method))
+	}
 	if m.cfg.Alias != nil {
 		if name := m.cfg.Alias(r.Host, r.Method); name != "" {
 			b.set = m.shared[name]

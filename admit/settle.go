@@ -18,6 +18,9 @@ func (m *Machine) Sent(now limit.Instant, p *Permit) {
 // Answer ends a permit with the answer's head, and gives what it taught.
 func (m *Machine) Answer(now limit.Instant, p *Permit, a limit.Answer) limit.Lesson {
 	app, method := m.use(p.bucket, p.Key)
+	if n := p.bucket.parts; n > 1 {
+		a.MethodLimit, a.MethodCount = limit.Divided(a.MethodLimit, a.MethodCount, n, method.Shortest() > 0)
+	}
 	h := p.bucket.host
 	margin := h.margin
 	sentAt, sent := p.hold.IsSent()
