@@ -239,6 +239,11 @@ func (a *attempt) outgoing(req *http.Request, path string) error {
 
 // sign says who answered, and on which key.
 func (a *attempt) sign(resp *http.Response) {
+	for name := range resp.Header {
+		if strings.HasPrefix(name, "X-Riftrelay-") { // nobody else speaks for the relay
+			delete(resp.Header, name)
+		}
+	}
 	resp.Header["X-Riftrelay-Source"] = sourceRiot
 	if key := a.permit.key; key != nil {
 		a.name[0] = key.Name

@@ -91,7 +91,7 @@ func scan(path string, to *[maxSegments]string) (n int, bad string) {
 		return 0, "a path starts with /"
 	}
 	for i := 1; i < len(path); i++ {
-		start, dots := i, true // dots: the segment holds nothing but "." and "%2e" so far
+		start, dots, parts := i, true, false // dots: the segment holds nothing but "." and "%2e" so far; parts: it has a / or \\ in it
 		for ; i < len(path) && path[i] != '/'; i++ {
 			switch byteClass[path[i]] {
 			case plain:
@@ -100,6 +100,8 @@ func scan(path string, to *[maxSegments]string) (n int, bad string) {
 					i++
 				}
 			case dot:
+			case backslash:
+				dots, parts = false, true
 			case percent:
 				if i+2 >= len(path) || hex(path[i+1]) < 0 || hex(path[i+2]) < 0 {
 					return 0, "% starts an escape of two hexadecimal digits"
@@ -109,6 +111,7 @@ func scan(path string, to *[maxSegments]string) (n int, bad string) {
 					return 0, "a path has no control byte, escaped or not"
 				}
 				dots = dots && decoded == '.'
+				parts = parts || decoded == '/' || decoded == '\\'
 				i += 2
 			default:
 				return 0, "a path has no raw control byte, space, ? or #"
@@ -119,6 +122,8 @@ func scan(path string, to *[maxSegments]string) (n int, bad string) {
 			return 0, emptySegment
 		case dots && dotSegment(path[start:i]):
 			return 0, "a path has no segment . or .., escaped or not"
+		case parts && dotPart(path[start:i]):
+			return 0, "a segment has no . or .. between slashes or backslashes, escaped or not"
 		}
 		if n < maxSegments {
 			to[n] = path[start:i]
@@ -140,6 +145,29 @@ func dotSegment(segment string) bool {
 	return count <= 2
 }
 
+// dotPart reports whether a segment has . or .. between its slashes and backslashes, escaped or not. A server that decodes
+// the segment before it splits the path would leave the method that is charged.
+func dotPart(segment string) bool {
+	length, dots := 0, true
+	for i := 0; i < len(segment); i++ {
+		c := segment[i]
+		if c == '%' {
+			c = byte(hex(segment[i+1])<<4 | hex(segment[i+2]))
+			i += 2
+		}
+		if c != '/' && c != '\\' {
+			length++
+			dots = dots && c == '.'
+			continue
+		}
+		if dots && (length == 1 || length == 2) {
+			return true
+		}
+		length, dots = 0, true
+	}
+	return dots && (length == 1 || length == 2)
+}
+
 func hex(c byte) int {
 	switch {
 	case '0' <= c && c <= '9':
@@ -157,6 +185,7 @@ const (
 	dot
 	percent
 	slash
+	backslash
 	forbidden
 )
 
@@ -167,7 +196,7 @@ var byteClass = [256]uint8{
 	forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, // 0x10
 	forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden,
 	' ': forbidden, '?': forbidden, '#': forbidden, 0x7f: forbidden,
-	'.': dot, '%': percent, '/': slash,
+	'.': dot, '%': percent, '/': slash, '\\': backslash,
 }
 
 func malformed(path, rule string) *Error {

@@ -62,7 +62,7 @@ func TestMatch(t *testing.T) {
 		{"GET", "asia", "/riot/account/v1/accounts/by-riot-id/.../a.b", "asia:/riot/account/v1/accounts/by-riot-id/{gameName}/{tagLine}"},
 		{"GET", "asia", "/riot/account/v1/accounts/by-riot-id/%2e%2E./..a", "asia:/riot/account/v1/accounts/by-riot-id/{gameName}/{tagLine}"},
 		{"GET", "asia", "/riot/account/v1/accounts/by-riot-id/x%2e/%2Ex", "asia:/riot/account/v1/accounts/by-riot-id/{gameName}/{tagLine}"},
-		{"GET", "asia", "/riot/account/v1/accounts/by-riot-id/..%2F../.%2F", "asia:/riot/account/v1/accounts/by-riot-id/{gameName}/{tagLine}"},
+		{"GET", "asia", "/riot/account/v1/accounts/by-riot-id/a..%2Fa../.a%2F", "asia:/riot/account/v1/accounts/by-riot-id/{gameName}/{tagLine}"},
 
 		// A literal that arrives escaped isn't that literal.
 		{"GET", "europe", "/lol/rso-match/v1/matches/%69ds", "europe:/lol/rso-match/v1/matches/{matchId}"},
@@ -87,6 +87,7 @@ func TestMalformed(t *testing.T) {
 			"/lol/\x00", "/lol/a\x1fb", "/lol/\t", "/lol/\n", "/lol/\x7f", "/lol/a b", "/lol/a?b", "/lol/a#b",
 			"/lol/%00", "/lol/a%0Ab", "/lol/%1f", "/lol/%7F", "/lol/%7fa",
 			"/lol/%", "/lol/%2", "/lol/%2/x", "/lol/%zz", "/lol/%2g", "/lol/%g2", "/lol/%%32", "/lol/x%/", "/%",
+			"/lol/..%2f", "/lol/%2f..", "/lol/x%2f..%2f..%2fy", "/lol/x%5c..", "/lol/..\\x", "/lol/x\\.", "/lol/%2e%2e%5Cx", "/lol/x%2F%2e",
 		} {
 			for _, verb := range []string{"GET", "PUT"} {
 				_, err := table.Match(verb, "europe", path)

@@ -205,7 +205,7 @@ func (h *Handler) playersOwn(verb string, to target) bool {
 func (h *Handler) players(authorization []string) bool {
 	return !slices.ContainsFunc(authorization, func(v string) bool {
 		token := bearer([]string{v})
-		return token == "" || h.isToken(token)
+		return token == "" || h.isToken(token) || mentions(token, keyPrefix)
 	})
 }
 

@@ -150,10 +150,14 @@ func newDigest() []byte { d := digest(token); return []byte(base64.StdEncoding.E
 // form it has it: RSO knows bearer tokens only (R5).
 func TestTokenIsNeverAPlayers(t *testing.T) {
 	basic := base64.StdEncoding.EncodeToString([]byte("x:" + token))
+	w, up := ask(t, Options{Clients: twoClients()}, "GET", rso, "Authorization", "Bearer player", "Authorization", "Bearer "+token, "X-Relay-Token", token)
+	if w.Code != 400 || up.Request != nil {
+		t.Errorf("two of them: %d, Riot saw %v", w.Code, up.Request)
+	}
 	for _, headers := range [][]string{
 		{"Authorization", "Bearer " + token},
 		{"Authorization", "bearer  " + token + " "},
-		{"Authorization", "Bearer player", "Authorization", "Bearer " + token},
+		{"Authorization", "Bearer RGAPI-of-the-client"},
 		{"Authorization", "Basic " + basic},
 		{"Authorization", "Token " + token},
 		{"Authorization", token},

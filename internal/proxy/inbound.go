@@ -70,6 +70,9 @@ func (h *Handler) outbound(r *http.Request, to target, c *call) (*http.Request, 
 		}
 		name = to.host + domain
 	}
+	if len(r.Header["Authorization"]) > 1 && h.playersOwn(r.Method, to) {
+		return nil, invalidRoute(http.StatusBadRequest, "the request has several Authorization headers; allowed: one")
+	}
 	o, err := h.control(r.Header)
 	if err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ func TestTargetIsForwardedByteForByte(t *testing.T) {
 		{status, "/lol/status/v4/platform-data"},
 		{status + "/", "/lol/status/v4/platform-data/"},
 		{status + "?", "/lol/status/v4/platform-data?"},
-		{status + "?a=1&b=%zz&;c+d=é#x", "/lol/status/v4/platform-data?a=1&b=%zz&;c+d=é#x"},
+		{status + "?a=1&b=%zz&;c+d=é%23x", "/lol/status/v4/platform-data?a=1&b=%zz&;c+d=é%23x"},
 		{status + "?api_key=RGAPI-1", "/lol/status/v4/platform-data"},
 		{status + "?a=1;%41pi_key=RGAPI-1&b", "/lol/status/v4/platform-data?a=1&b"},
 		{status + "?a=/?b=?&x=..//", "/lol/status/v4/platform-data?a=/?b=?&x=..//"},
@@ -52,6 +52,8 @@ func TestRefusedTargets(t *testing.T) {
 		status  int
 		says    string
 	}{
+		{get(status + "?a#b"), 400, "raw space, #"},
+		{request("CONNECT", "euw1.api.riotgames.com:443", ""), 405, "CONNECT"},
 		{get("//lol/status/v4/platform-data"), 400, "empty segment"},
 		{get("/euw1//lol/status/v4/platform-data"), 400, "empty segment"},
 		{get("/euw1//"), 400, "empty segment"},

@@ -46,6 +46,9 @@ func (h *Handler) target(r *http.Request) (target, error) {
 		return target{}, err
 	}
 	path, raw, asked := strings.Cut(rest, "?")
+	if oddQuery(raw) {
+		return target{}, invalidRoute(http.StatusBadRequest, "the query has a raw space, # or control byte; allowed: their escapes, as in %20")
+	}
 	to := target{host, path, dropAPIKey(raw), asked && raw == ""}
 	if host != "" {
 		switch {
@@ -239,7 +242,9 @@ func (h *Handler) kernel(verb string, to *target) error {
 		if plain, err := url.QueryUnescape(value); err == nil {
 			value = plain
 		}
-		value = strings.ToLower(value)
+		if plainLabel(value) { // other letters can become one of these in lower case
+			value = strings.ToLower(value)
+		}
 		same = same && (n == 0 || value == platform)
 		platform = value
 		n++

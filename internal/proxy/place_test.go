@@ -59,7 +59,7 @@ func TestWaysForwardByteForByte(t *testing.T) {
 	const riotID = "/riot/account/v1/accounts/by-riot-id/"
 	for way, ask := range ways {
 		for _, path := range []string{
-			"/lol/status/v4/platform-data", "/lol/status/v4/platform-data/", "/lol/status/v4/platform-data?a=1&b=%zz&;c+d=\u00e9#x",
+			"/lol/status/v4/platform-data", "/lol/status/v4/platform-data/", "/lol/status/v4/platform-data?a=1&b=%zz&;c+d=\u00e9%23x",
 			riotID + "a%2Fb%23%3F%25/EUW", riotID + "a%2fb/%e4%bd%a0", riotID + "你好/x", riotID + "a+b;c=d,e:f@g!$&'()*~/x",
 			riotID + "Hide%20on%20bush/KR1", riotID + "\"<>\\^`{|}/x", riotID + "%41%2E/x%2e",
 		} {

@@ -247,6 +247,11 @@ func New(o Options) (*Handler, error) {
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := &call{start: time.Now(), id: h.identify(w.Header(), r)}
 	h.cors.permit(w.Header(), first(r.Header["Origin"]))
+	if r.Method == http.MethodConnect && r.ProtoMajor == 1 {
+		// Of one that is refused. What is behind it was meant for somebody
+		// else, and is no request.
+		w.Header().Set("Connection", "close")
+	}
 	barred := h.entrance(r)
 	if barred == nil && h.serveApart(w, r, c) {
 		return

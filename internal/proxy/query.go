@@ -52,18 +52,16 @@ func drop(query, name string, dropped func(value string)) string {
 	return kept.String()
 }
 
-// decodesTo reports whether an escaped name decodes to name, in any case.
+// decodesTo reports whether an escaped name decodes to name, in any case, with
+// blanks and control bytes around it or without: some servers trim names.
 func decodesTo(escaped, name string) bool {
-	if len(escaped) < len(name) || len(escaped) > 3*len(name) {
-		return false
-	}
 	n := 0
 	for i := 0; i < len(escaped); i++ {
-		if n == len(name) {
-			return false
-		}
 		c := escaped[i]
-		if c == '%' {
+		switch {
+		case c == '+':
+			c = ' '
+		case c == '%':
 			if i+2 >= len(escaped) {
 				return false
 			}
@@ -77,12 +75,26 @@ func decodesTo(escaped, name string) bool {
 		if 'A' <= c && c <= 'Z' {
 			c += 'a' - 'A'
 		}
-		if c != name[n] {
+		switch {
+		case c <= ' ' && (n == 0 || n == len(name)): // around it
+		case n < len(name) && c == name[n]:
+			n++
+		default:
 			return false
 		}
-		n++
 	}
 	return n == len(name)
+}
+
+// oddQuery reports whether a raw query has what belongs in no request line: a
+// blank, a control byte or #. Over HTTP/2 nobody else looks at it.
+func oddQuery(query string) bool {
+	for i := range len(query) {
+		if c := query[i]; c <= ' ' || c == 0x7f || c == '#' {
+			return true
+		}
+	}
+	return false
 }
 
 func unhex(c byte) int {

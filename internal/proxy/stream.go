@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 )
 
@@ -49,6 +50,9 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, c *call, res *h
 		h.withoutSecrets(c, res.Trailer)
 		_ = http.NewResponseController(w).Flush() // else a short body gets a length, and then no trailer
 		for name, vv := range res.Trailer {
+			if strings.HasPrefix(name, "X-Riftrelay-") {
+				continue
+			}
 			w.Header()[http.TrailerPrefix+name] = vv
 		}
 	}
@@ -121,6 +125,10 @@ func headersDown(to, from http.Header, stripRates bool) {
 			"Te", "Trailer", "Transfer-Encoding", "Upgrade":
 			continue
 		case requestID: // the client's, or ours, is there already
+			continue
+		case "Set-Cookie", "Set-Cookie2", "Strict-Transport-Security", "Alt-Svc", "Clear-Site-Data":
+			// They are about the name that was called, which is the relay's. No
+			// cookie goes up, and no client is to go past the relay.
 			continue
 		case "X-App-Rate-Limit", "X-App-Rate-Limit-Count", "X-Method-Rate-Limit", "X-Method-Rate-Limit-Count":
 			if stripRates {
