@@ -31,6 +31,12 @@ func (c *Conn) Write(p []byte) (int, error) {
 	if err := c.SetWriteDeadline(time.Now().Add(patience)); err != nil {
 		return 0, err
 	}
+	if out := refusal(p); len(out) != len(p) {
+		if _, err := c.Conn.Write(out); err != nil {
+			return 0, err
+		}
+		return len(p), nil
+	}
 	return c.Conn.Write(p)
 }
 

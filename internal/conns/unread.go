@@ -25,7 +25,9 @@ func Handler(next http.Handler) http.Handler {
 		// After chunks: they may have come with a length as well, which net/http
 		// drops unseen. A proxy in front that goes by the length takes what is
 		// behind the chunks for the body's (RFC 9112, 6.1).
-		closing := r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 || c != nil && c.listener.Waiting()
+		// Of HTTP/1.0, net/http drops Transfer-Encoding unseen.
+		old := !r.ProtoAtLeast(1, 1) && r.Method != http.MethodGet && r.Method != http.MethodHead
+		closing := old || r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 || c != nil && c.listener.Waiting()
 		if closing {
 			w.Header().Set("Connection", "close")
 		}

@@ -56,6 +56,8 @@ func newServer(setting, address string, h http.Handler, limits conns.Limits, log
 		IdleTimeout:       2 * time.Minute,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 100}, // calls of one connection: each may need one to Riot
 		MaxHeaderBytes:    32 << 10,
+
+		DisableGeneralOptionsHandler: true, // every answer says who speaks
 		ErrorLog:          serverLog(log, setting),
 	}}
 }

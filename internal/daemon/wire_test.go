@@ -103,6 +103,7 @@ func TestSmuggling(t *testing.T) {
 		"chunks and length":   get + fmt.Sprintf("Transfer-Encoding: chunked\r\nContent-Length: %d\r\n\r\n", len(chunks)) + chunks,
 		"chunks in capitals":  get + fmt.Sprintf("Transfer-Encoding: CHUNKED\r\nContent-Length: %d\r\n\r\n", len(chunks)) + chunks,
 		"chunks behind a tab": get + fmt.Sprintf("Content-Length: %d\r\nTransfer-Encoding:\tchunked\r\n\r\n", len(chunks)) + chunks,
+		"HTTP/1.0 both":       "POST " + stubCodes + " HTTP/1.0\r\nConnection: keep-alive\r\nContent-Length: 0\r\nTransfer-Encoding: chunked\r\n\r\n" + hidden,
 		"chunks twice":        get + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks,
 		"chunked, identity":   get + "Transfer-Encoding: chunked, identity\r\n\r\n" + chunks,
 		"vertical tab":        get + "Transfer-Encoding: \x0bchunked\r\n\r\n" + chunks,
@@ -119,7 +120,7 @@ func TestSmuggling(t *testing.T) {
 		before := len(g.edge.Requests())
 		answer := g.exchange(t, raw)
 		for _, r := range g.edge.Requests()[before:] {
-			if r.URI != "/lol/status/v4/platform-data?open" {
+			if r.URI != "/lol/status/v4/platform-data?open" && !strings.HasPrefix(r.URI, stubCodes[len("/americas"):]) {
 				t.Errorf("%s: Riot saw %s; the answer is %.200q", name, r.URI, answer)
 			}
 		}

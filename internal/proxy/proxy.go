@@ -309,6 +309,9 @@ func (h *Handler) serveApart(w http.ResponseWriter, r *http.Request, c *call) bo
 	case h.connect != nil && r.Method == http.MethodConnect:
 		h.serveConnect(w, r, c)
 	case h.cors.preflight(w, r):
+	case r.Method == http.MethodOptions && r.RequestURI == "*": // is there somebody?
+		w.Header().Set("X-Riftrelay-Source", SourceRelay)
+		w.Header().Set("Content-Length", "0")
 	case h.explorer != nil && explores(r.RequestURI):
 		h.explorer.ServeHTTP(w, r)
 	default:
