@@ -68,7 +68,16 @@ func (a *attempt) send() (*http.Response, error) {
 	if d := a.permit.standsFor(); d > 0 {
 		defer time.AfterFunc(d, a.tooLate).Stop()
 	}
+	returned := false
+	defer func() {
+		if !returned { // Base has panicked, and whoever recovers knows nothing of permits
+			a.stopIdle()
+			a.observe(nil, errPanicked)
+			cancel(nil)
+		}
+	}()
 	resp, err := a.t.base.RoundTrip(a.out.WithContext(httptrace.WithClientTrace(ctx, &a.trace)))
+	returned = true
 	a.stopIdle()
 	if err != nil {
 		err = a.why(ctx, err)
@@ -196,6 +205,8 @@ func (a *attempt) getConn(string) {
 }
 
 var errSentAgain = errors.New("riftrelay: a kept connection was dead, or its server took the call back")
+
+var errPanicked = errors.New("riftrelay: the base transport panicked")
 
 var errStopped = errors.New("riftrelay: a 429 came, the key was disabled, or a store's permit ended before the call could be sent")
 

@@ -192,3 +192,41 @@ func TestProbeWhereItProvesSomething(t *testing.T) {
 type answering func(*http.Request) (*http.Response, error)
 
 func (f answering) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// Lists that stand in several lines are one (RFC 9110 5.3), and what is said twice
+// counts once (R15).
+func TestLimitsInSeveralLines(t *testing.T) {
+	l := successor(t, twoKeys()[:1]...)
+	p, err := l.Acquire(t.Context(), mustMatch(t, byPUUID), riftrelay.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Sent()
+	p.Observe(200, http.Header{
+		"X-App-Rate-Limit": {"20:1", "100:120"}, "X-App-Rate-Limit-Count": {"1:1", "1:120"},
+		"X-Method-Rate-Limit": {"10:60,10:60"}, "X-Method-Rate-Limit-Count": {"1:60, 1:60"},
+	})
+	for _, s := range l.Snapshot().Scopes {
+		if want := map[bool]int{true: 2, false: 1}[s.Method == ""]; len(s.Windows) != want {
+			t.Errorf("%s has %+v, want %d windows", s.Method, s.Windows, want)
+		}
+	}
+}
+
+// A Base that panics returns its permit.
+func TestBasePanics(t *testing.T) {
+	l := successor(t, twoKeys()[:1]...)
+	client := &riftrelay.Transport{Limiter: l, Base: answering(func(*http.Request) (*http.Response, error) { panic("base") })}
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("no panic")
+			}
+		}()
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, byPUUID, http.NoBody)
+		client.RoundTrip(req)
+	}()
+	if n := l.Snapshot().InFlight; n != 0 {
+		t.Errorf("%d in flight", n)
+	}
+}

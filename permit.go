@@ -3,6 +3,7 @@ package riftrelay
 import (
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"time"
 
 	"riftrelay/admit"
@@ -137,10 +138,10 @@ func (p Permit) observe(status int, h http.Header, tcp limit.TCP) learned {
 	}
 	a := limit.Answer{
 		Status:      status,
-		AppLimit:    first(h, "X-App-Rate-Limit"),
-		AppCount:    first(h, "X-App-Rate-Limit-Count"),
-		MethodLimit: first(h, "X-Method-Rate-Limit"),
-		MethodCount: first(h, "X-Method-Rate-Limit-Count"),
+		AppLimit:    joined(h, "X-App-Rate-Limit"),
+		AppCount:    joined(h, "X-App-Rate-Limit-Count"),
+		MethodLimit: joined(h, "X-Method-Rate-Limit"),
+		MethodCount: joined(h, "X-Method-Rate-Limit-Count"),
 		TCP:         tcp,
 	}
 	said := verdict(status, a.AppLimit, h)
@@ -171,6 +172,14 @@ func first(h http.Header, name string) string {
 		return v[0]
 	}
 	return ""
+}
+
+// joined is a list that may stand in several lines (RFC 9110 5.3).
+func joined(h http.Header, name string) string {
+	if v := h[name]; len(v) > 1 {
+		return strings.Join(v, ",")
+	}
+	return first(h, name)
 }
 
 // Release ends the permit of a call that got no answer. If it was never Sent it

@@ -31,19 +31,21 @@ func lookup(pairs []pair, w time.Duration) (n int, ok bool) {
 
 // parsePairs reads "n:seconds[,n:seconds…]" (R11) into dst. It reports false
 // for anything else, and for values that can be no limit: then the header says
-// nothing.
+// nothing. What is said twice counts once (R15).
 func parsePairs(s string, dst []pair) ([]pair, bool) {
-	for s != "" {
+	for entries := 1; s != ""; entries++ {
 		count, rest, ok1 := parseCount(s, ':', maxCount)
 		length, rest, ok2 := parseCount(rest, ',', maxSeconds)
-		if !ok1 || !ok2 || length == 0 || len(dst) == maxQuotas {
+		if !ok1 || !ok2 || length == 0 || len(dst) == maxQuotas || entries > 2*maxQuotas {
 			return nil, false
 		}
 		w := time.Duration(length) * time.Second
-		if _, twice := lookup(dst, w); twice {
+		s = rest
+		if known, twice := lookup(dst, w); !twice {
+			dst = append(dst, pair{count, w})
+		} else if known != count {
 			return nil, false
 		}
-		dst, s = append(dst, pair{count, w}), rest
 	}
 	return dst, true
 }

@@ -32,7 +32,7 @@ func TestParsePairs(t *testing.T) {
 		{"1:-1", nil, false},
 		{"+1:1", nil, false},
 		{"1.5:1", nil, false},
-		{"20:1,20:1", nil, false}, // twice: which?
+		{"20:1,20:1", []pair{{20, time.Second}}, true}, // R15: doubled
 		{"20:1,30:1", nil, false},
 		{",20:1", nil, false},
 		{"20:1,,100:120", nil, false},

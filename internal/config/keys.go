@@ -22,7 +22,7 @@ func keys(to *[]riftrelay.Key) value {
 			return strings.Join(shown, ",")
 		},
 		read: func(text string) error {
-			list, problems := readKeys(strings.Split(text, ","), func(i int) string { return fmt.Sprintf("key %d", i) })
+			list, problems := readKeys(strings.Split(unquote(text), ","), func(i int) string { return fmt.Sprintf("key %d", i) })
 			if len(problems) > 0 {
 				return partsError(problems)
 			}
@@ -90,11 +90,12 @@ func readKeys(parts []string, label func(int) string) (list []riftrelay.Key, pro
 		bad := func(format string, args ...any) {
 			problems = append(problems, label(i)+" "+fmt.Sprintf(format, args...))
 		}
+		part = unquote(part)
 		name, value, named := strings.Cut(part, "=")
 		if !named {
 			name, value = fmt.Sprintf("key%d", i), part
 		}
-		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		name, value = strings.TrimSpace(name), unquote(value)
 		switch {
 		case looksLikeKey.MatchString(name):
 			bad("has a name that looks like a key, so it is not shown; allowed: name=key")
@@ -110,6 +111,8 @@ func readKeys(parts []string, label func(int) string) (list []riftrelay.Key, pro
 		switch {
 		case value == "":
 			bad("is empty; allowed: RGAPI-… or name=RGAPI-…")
+		case strings.ContainsAny(value, `"'`):
+			bad("has a quote in it; allowed: RGAPI-… or name=RGAPI-…, without quotes")
 		case len(value) > maxValue || !visible(value):
 			bad("is not shown; allowed: 1 to %d visible ASCII characters", maxValue)
 		default:
@@ -123,13 +126,20 @@ func readKeys(parts []string, label func(int) string) (list []riftrelay.Key, pro
 	return list, problems
 }
 
-// warnOfKeys says which keys can't be Riot's, as when a file of variables has kept its quotes.
+// unquote takes off the spaces around a value, and a pair of quotes: docker --env-file and Windows' set keep them.
+func unquote(s string) string {
+	s = strings.TrimSpace(s)
+	if n := len(s); n >= 2 && s[0] == s[n-1] && (s[0] == '"' || s[0] == '\'') {
+		return strings.TrimSpace(s[1 : n-1])
+	}
+	return s
+}
+
+// warnOfKeys says which keys can't be Riot's.
 func warnOfKeys(list []riftrelay.Key, r *report) {
 	for _, k := range list {
 		switch {
 		case strings.HasPrefix(k.Value, "RGAPI-"):
-		case strings.ContainsAny(k.Value[:1], `"'`):
-			r.warn(fmt.Sprintf("key %s begins with a quote, which Riot will take for a part of it", k.Name))
 		default:
 			r.warn(fmt.Sprintf("key %s doesn't begin with RGAPI-, as Riot's keys do", k.Name))
 		}

@@ -1,12 +1,15 @@
 package config
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf16"
 
 	"riftrelay"
 	"riftrelay/route"
@@ -111,7 +114,7 @@ func parseTokenFile(data []byte) ([]Client, []string) {
 // contentLines gives the lines of a file that say something, without comments, and their numbers.
 func contentLines(data []byte) (parts []string, lines []int) {
 	n := 0
-	for line := range strings.Lines(strings.TrimPrefix(string(data), "\ufeff")) {
+	for line := range strings.Lines(strings.TrimPrefix(fromUTF16(data), "\ufeff")) {
 		n++
 		if before, _, comment := strings.Cut(line, "#"); comment {
 			line = before // no key, no token and no name has one
@@ -121,6 +124,23 @@ func contentLines(data []byte) (parts []string, lines []int) {
 		}
 	}
 	return parts, lines
+}
+
+// fromUTF16 returns the text of a file. PowerShell 5.1 writes UTF-16, which its byte order mark tells.
+func fromUTF16(data []byte) string {
+	var order binary.ByteOrder = binary.LittleEndian
+	switch {
+	case bytes.HasPrefix(data, []byte{0xff, 0xfe}):
+	case bytes.HasPrefix(data, []byte{0xfe, 0xff}):
+		order = binary.BigEndian
+	default:
+		return string(data)
+	}
+	units := make([]uint16, len(data)/2)
+	for i := range units {
+		units[i] = order.Uint16(data[2*i:])
+	}
+	return string(utf16.Decode(units))
 }
 
 // rule gives the draft of what a client may do, made if need be.

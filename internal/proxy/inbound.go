@@ -73,6 +73,9 @@ func (h *Handler) outbound(r *http.Request, to target, c *call) (*http.Request, 
 	if len(r.Header["Authorization"]) > 1 && h.playersOwn(r.Method, to) {
 		return nil, invalidRoute(http.StatusBadRequest, "the request has several Authorization headers; allowed: one")
 	}
+	if err := h.checkMistakes(to, c.token); err != nil {
+		return nil, err
+	}
 	o, err := h.control(r.Header)
 	if err != nil {
 		return nil, err
@@ -89,6 +92,7 @@ func (h *Handler) outbound(r *http.Request, to target, c *call) (*http.Request, 
 		Proto:  "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: h.headersUp(r, to),
 	}
+	h.withoutMistakes(out.Header, c.token)
 	return out.WithContext(riftrelay.WithOptions(c.in(r.Context()), o)), nil
 }
 

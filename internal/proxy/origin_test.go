@@ -24,6 +24,7 @@ func TestPagesOfOtherSitesAreRefused(t *testing.T) {
 		"a link":                  {"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate"},
 		"a sister site":           {"Origin", "http://other.relay.test", "Sec-Fetch-Site", "same-site"},
 		"an old browser":          {"Origin", app},
+		"the portal's own page":   {"Origin", "https://developer.riotgames.com", "Sec-Fetch-Site", "cross-site"},
 		"a file or a sandbox":     {"Origin", "null"},
 		"the same name elsewhere": {"Origin", "http://relay.test:3000"},
 		"a form":                  {"Origin", app, "Content-Type", "text/plain"},
@@ -47,6 +48,7 @@ func TestProgramsAndOwnPagesPass(t *testing.T) {
 		"the explorer":           {"Origin", "http://relay.test", "Sec-Fetch-Site", "same-origin"},
 		"the explorer's GET":     {"Sec-Fetch-Site", "same-origin"},
 		"typed by a person":      {"Sec-Fetch-Site", "none", "Sec-Fetch-Mode", "navigate"},
+		"headers of the portal":  {"Origin", "https://developer.riotgames.com", "User-Agent", "Mozilla/5.0", "Accept-Language", "en-US,en;q=0.9", "X-Riot-Token", "RGAPI-own"},
 		"old browser, own page":  {"Origin", "http://relay.test"},
 		"behind a proxy for TLS": {"Origin", "https://RELAY.test"},
 	} {

@@ -14,7 +14,8 @@ const apiKey = "api_key"
 // drop removes from a raw query every parameter whose name decodes to name, in
 // any case, and the separator that goes with it. All else stays as it is, byte
 // for byte and in order. Without such a parameter it gives the same string and
-// allocates nothing. Both '&' and ';' separate, since some parsers cut at each.
+// allocates nothing. '&', ';' and '?' separate: some parsers cut at each, and some
+// programs write a second '?' for '&'.
 //
 // dropped, if not nil, is told the raw value of each.
 func drop(query, name string, dropped func(value string)) string {
@@ -22,7 +23,7 @@ func drop(query, name string, dropped func(value string)) string {
 	found, first := false, true // first: no parameter is kept yet
 	for start := 0; start <= len(query); {
 		end := start
-		for end < len(query) && query[end] != '&' && query[end] != ';' {
+		for end < len(query) && query[end] != '&' && query[end] != ';' && query[end] != '?' {
 			end++
 		}
 		escaped, value, _ := strings.Cut(query[start:end], "=")
