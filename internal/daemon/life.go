@@ -58,7 +58,7 @@ func newServer(setting, address string, h http.Handler, limits conns.Limits, log
 		MaxHeaderBytes:    32 << 10,
 
 		DisableGeneralOptionsHandler: true, // every answer says who speaks
-		ErrorLog:          serverLog(log, setting),
+		ErrorLog:                     serverLog(log, setting),
 	}}
 }
 
