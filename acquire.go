@@ -124,7 +124,7 @@ func (l *Limiter) wait(ctx context.Context, w *waiter, e AdmissionEvent, o *Opti
 	now := l.now()
 	if !decided {
 		if l.machine.Cancel(&w.Waiter) {
-			out.refusal = l.machine.Estimate(now, req)
+			out.refusal = l.machine.Refused(now, req)
 			out.refusal.Reason = timedOut
 		} else if out = <-w.done; gone && out.permit != nil {
 			// Granted in the very moment that nobody wanted it any more.

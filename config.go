@@ -63,12 +63,14 @@ type Config struct {
 	// means 3; negative tolerates none.
 	ViolationLimit int
 
-	// QueueCapacity bounds the calls waiting for one host and method. 0 means
-	// 2,048; negative means no calls may wait.
+	// QueueCapacity bounds the calls of one client, budget and priority that wait
+	// for one host and method. 0 means 2,048; negative means no calls may wait.
 	QueueCapacity int
 
-	// QueueTotal bounds the calls waiting in all queues together. 0 means
-	// 100,000; negative means no calls may wait.
+	// QueueTotal bounds the calls waiting in all queues together. When it is
+	// reached, the client with most of them loses its newest call to a client with
+	// fewer, and a call of normal priority makes room for one of high priority. 0
+	// means 100,000; negative means no calls may wait.
 	QueueTotal int
 
 	// AdmissionTimeout bounds the wait of a call that names no bound of its

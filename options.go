@@ -18,6 +18,11 @@ type Options struct {
 	// goes, in any case. Empty, or NoBudget, means none.
 	Budget string
 
+	// Client names whose call it is. Each client has queues of its own, and calls
+	// that wait take turns by client, so that one client with many calls doesn't
+	// hold up another one. Calls without a name are those of one client.
+	Client string
+
 	// Pacing is the burst share for this call alone. The zero value is that of
 	// the Limiter, see Config.Pacing. Calls of one method with different pacing
 	// don't wait for each other. High priority isn't paced.

@@ -20,7 +20,7 @@ func (l *Limiter) request(r route.Route, o *Options, deadline time.Time, front b
 	}
 	req := admit.Request{
 		Host: r.Host, Method: r.Method.String(), Keyless: r.Method.Auth == route.AuthRSO,
-		High: o.Priority == High, Pin: int(o.Pin) - 1, Deadline: limit.Never, Front: front,
+		High: o.Priority == High, Client: o.Client, Pin: int(o.Pin) - 1, Deadline: limit.Never, Front: front,
 	}
 	if !deadline.IsZero() {
 		req.Deadline = limit.Instant(deadline.Sub(l.epoch))

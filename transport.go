@@ -19,10 +19,10 @@ import (
 // /{host}/…; where URL.Opaque is a path, it is sent byte for byte.
 //
 // RoundTrip returns a *RejectedError for what was not sent, ErrUpstreamTimeout,
-// the error of the request's context, or that of Base. A 429 goes through
-// admission again, at most 3 times and within the call's deadline, before the
-// caller sees it. A request whose body was read is sent again only if it has
-// GetBody, as http.NewRequest sets it for bodies in memory.
+// the error of the request's context, or that of Base. A call that met a 429
+// goes through admission again until its deadline; only then does the caller see
+// the 429. A request whose body was read is sent again only if it has GetBody, as
+// http.NewRequest sets it for bodies in memory.
 //
 // The fields must not change once RoundTrip has been called.
 type Transport struct {
@@ -65,9 +65,8 @@ type Transport struct {
 }
 
 const (
-	maxRefusals = 3        // 429s after which a call is tried again
-	maxResends  = 4        // times that a call is sent again in net/http's stead
-	maxKept     = 64 << 10 // bytes of an answer's body kept while a further try waits
+	maxResends = 4        // times that a call is sent again in net/http's stead
+	maxKept    = 64 << 10 // bytes of an answer's body kept while a further try waits
 )
 
 // RoundTrip implements http.RoundTripper.
@@ -102,7 +101,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	deadline := t.Limiter.deadline(req.Context(), o)
 	to := t.targets.of(r.Host)
 	var last outcomeOfTry
-	for try, refusals, repeats, resends := 1, 0, 0, 0; ; try++ {
+	for try, repeats, resends := 1, 0, 0; ; try++ {
 		// 2 admit
 		begin := time.Now()
 		permit, err := t.Limiter.acquire(req.Context(), r, o, deadline, try)
@@ -135,8 +134,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		case moves:
 			again = body.again()
 		case limited:
-			refusals++
-			again = refusals <= maxRefusals && body.again()
+			again = body.again()
 		case errors.Is(err, errStopped):
 			again = body.again()
 		case errors.Is(err, errSentAgain):

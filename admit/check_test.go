@@ -10,6 +10,7 @@ import (
 func checkMachine(t testing.TB, m *Machine, now limit.Instant) {
 	t.Helper()
 	checkKeys(t, m)
+	checkClients(t, m)
 	queued, buckets := 0, map[*host]int{}
 	waiting := map[*host]*[2]int{}
 	keyed := map[*host]int{}
@@ -74,8 +75,8 @@ func checkMachine(t testing.TB, m *Machine, now limit.Instant) {
 				}
 			}
 			for _, n := range q.ready {
-				if n.key != n.lane.served {
-					t.Fatalf("host %s: a ready lane is ordered by %d, served at %d", h.name, n.key, n.lane.served)
+				if q := n.lane.queues[0]; n.key != q.key || n.last != q.last {
+					t.Fatalf("host %s: a ready lane is ordered by %d, %d, its first queue by %d, %d", h.name, n.key, n.last, q.key, q.last)
 				}
 			}
 		}
@@ -93,17 +94,77 @@ func checkMachine(t testing.TB, m *Machine, now limit.Instant) {
 
 func checkLane(t testing.TB, l *lane) {
 	t.Helper()
+	n, queues := 0, 0
+	var last *queue
+	checkHeap(t, l.queues)
+	for q := l.head; q != nil; q = q.next {
+		if q.lane != l || q.prev != last || l.queues[q.pos].queue != q || l.find(q.party.client.name) != q {
+			t.Fatal("a lane's list is torn")
+		}
+		checkQueue(t, q)
+		last = q
+		n += q.n
+		queues++
+	}
+	levels := 0
+	for k, level := range l.levels {
+		if level < 0 || k > 0 && level > l.levels[k-1] {
+			t.Fatalf("levels of a lane: %v", l.levels)
+		}
+		levels += int(level)
+	}
+	if l.tail != last || l.n != n || n < maxLevels && levels != n || len(l.queues) != queues || l.recent != nil && l.recent != l.tail || (n > 0) != (l.in != nil) || (n > 0) != (l.pos >= 0) {
+		t.Fatalf("a lane of %d calls: n %d, in a heap %v, place %d", n, l.n, l.in != nil, l.pos)
+	}
+}
+
+func checkQueue(t testing.TB, q *queue) {
+	t.Helper()
 	n := 0
 	var last *Waiter
-	for w := l.head; w != nil; w = w.next {
-		if w.lane != l || w.prev != last {
-			t.Fatal("a lane's list is torn")
+	for w := q.head; w != nil; w = w.next {
+		if w.queue != q || w.prev != last {
+			t.Fatal("a queue's list is torn")
 		}
 		last = w
 		n++
 	}
-	if l.tail != last || l.n != n || (n > 0) != (l.in != nil) || (n > 0) != (l.pos >= 0) {
-		t.Fatalf("a lane of %d calls: n %d, in a heap %v, place %d", n, l.n, l.in != nil, l.pos)
+	if p := q.party; q.tail != last || q.n != n || n == 0 || p.queues[q.place] != q || q.key != p.key || q.node.last != q.served {
+		t.Fatalf("a queue of %d calls, %d counted: %+v", n, q.n, q)
+	}
+}
+
+// checkClients holds that those are known of which calls wait, and no others.
+func checkClients(t testing.TB, m *Machine) {
+	t.Helper()
+	checkHeap(t, m.crowd)
+	queued, parties := 0, map[*host][2]int{}
+	for name, c := range m.clients {
+		n := 0
+		for _, p := range c.parties {
+			all := p.host.parties[index(p.high)]
+			if p.client != c || all[p.pos] != p || len(p.queues) == 0 || len(all) > 1 && p.key != p.served {
+				t.Fatalf("a party of %q is not where it belongs: %+v", name, p)
+			}
+			for _, q := range p.queues {
+				n += q.n
+			}
+			count := parties[p.host]
+			count[index(p.high)]++
+			parties[p.host] = count
+		}
+		if c.name != name || c.n != n || n == 0 || c.key != -int64(n) || m.crowd[c.pos].client != c {
+			t.Fatalf("client %q: %d calls, counted %d", name, n, c.n)
+		}
+		queued += n
+	}
+	if queued != m.queued || len(m.crowd) != len(m.clients) {
+		t.Fatalf("%d calls of clients, want %d; %d of %d clients", queued, m.queued, len(m.crowd), len(m.clients))
+	}
+	for _, h := range m.hosts {
+		if n := parties[h]; len(h.parties[0]) != n[0] || len(h.parties[1]) != n[1] {
+			t.Fatalf("host %s: %d and %d parties, want %v", h.name, len(h.parties[0]), len(h.parties[1]), n)
+		}
 	}
 }
 

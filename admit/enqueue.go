@@ -28,14 +28,20 @@ func (m *Machine) Enqueue(now limit.Instant, w *Waiter, r Request) (*Permit, Ref
 	if p := m.straight(now, l); p != nil {
 		return p, Refusal{}
 	}
-	if r.Deadline > now && !r.Front && (b.queued >= m.cfg.QueueCapacity || m.queued >= m.cfg.QueueTotal) {
-		return nil, Refusal{QueueFull, m.predict(now, l, 1)}
+	if r.Deadline > now && !r.Front && !m.room(l, r.Client) {
+		return nil, Refusal{QueueFull, m.promise(now, l, r.Client, 0)}
 	}
 	w.deadline = r.Deadline
-	m.join(now, l, w, r.Front)
-	if why := m.hopeless(now, l, r); why.Reason != None {
-		m.leave(l, w)
+	m.join(now, l, w, r)
+	if why := m.hopeless(now, w, r); why.Reason != None {
+		m.leave(w)
+		if why.Reason == Deadline && !r.Front && r.Deadline > now {
+			why.Start = m.promise(now, l, r.Client, l.waiting(r.Client))
+		}
 		return nil, why
+	}
+	if r.Deadline > now && !r.Front && m.queued > m.cfg.QueueTotal {
+		m.pushOut(now, w)
 	}
 	return nil, Refusal{}
 }
@@ -60,8 +66,8 @@ func (m *Machine) straight(now limit.Instant, l *lane) *Permit {
 		}
 		pay(l, s.key)
 	}
-	m.turn++
-	l.served = m.turn
+	m.turn += turn
+	l.served, h.served[index(high)] = m.turn, m.turn
 	return m.admit(now, l, s.key, policy)
 }
 
@@ -74,50 +80,63 @@ func (m *Machine) tryProbe(now limit.Instant, l *lane) (*Permit, Refusal) {
 	return nil, Refusal{NoKey, m.nextProbe(now, l.bucket, l.line.class)}
 }
 
-func (m *Machine) join(now limit.Instant, l *lane, w *Waiter, front bool) {
+func (m *Machine) join(now limit.Instant, l *lane, w *Waiter, r Request) {
 	w.since = now
+	q := m.queue(l, r.Client)
 	if l.n == 0 {
 		l.line.add(l)
 		l.bucket.host.enter(l.line)
 	}
-	if front {
-		l.pushFront(w)
+	if r.Front {
+		q.pushFront(w)
 	} else {
-		l.pushBack(w)
+		q.pushBack(w)
 	}
-	m.queued++
-	l.count(1)
+	m.waits(q, 1)
 	m.wake(l.bucket.host, l.bucket.host.wakeAt())
 	if m.desk != nil {
 		m.seek(now, l)
 	}
 }
 
-// leave takes a call out of its lane.
-func (m *Machine) leave(l *lane, w *Waiter) {
-	h := l.bucket.host
+// waits notes a call more, or less, in a queue.
+func (m *Machine) waits(q *queue, n int) {
+	m.queued += n
+	q.lane.grow(q, n)
+	q.lane.count(n)
+	c := q.party.client
+	c.n += n
+	m.crowd.fix(&c.node, -int64(c.n))
+}
+
+// leave takes a call out of its queue.
+func (m *Machine) leave(w *Waiter) {
+	q := w.queue
+	l, h := q.lane, q.lane.bucket.host
 	if l.n == 1 {
 		l.line.drop(l)
 		h.exit(l.line)
 	}
-	l.remove(w)
-	m.queued--
-	l.count(-1)
+	q.remove(w)
+	if m.waits(q, -1); q.n == 0 {
+		m.drop(q)
+	}
 	if h.empty() {
 		m.wakes.remove(&h.node)
 	}
 }
 
-// hopeless refuses a call of lane l, just queued, that can't start in time.
-func (m *Machine) hopeless(now limit.Instant, l *lane, r Request) Refusal {
+// hopeless refuses a call, just queued, that can't start in time.
+func (m *Machine) hopeless(now limit.Instant, w *Waiter, r Request) Refusal {
 	if r.Deadline == limit.Never && !m.draining {
 		return Refusal{}
 	}
-	k := l.n
+	q := w.queue
+	l, k := q.lane, q.n
 	if r.Front {
 		k = 1
 	}
-	why := m.tooLate(now, r.Deadline, m.predict(now, l, k))
+	why := m.tooLate(now, r.Deadline, m.predict(now, l, r.Client, k))
 	if why.Reason == Deadline {
 		m.reached(now, l, m.policy(l.bucket.host, l.line.class, r.High))
 	}
@@ -138,11 +157,11 @@ func (m *Machine) tooLate(now, deadline, start limit.Instant) Refusal {
 // Cancel takes a call out of its queue. It reports false when the call isn't
 // in one: it has been let go.
 func (m *Machine) Cancel(w *Waiter) bool {
-	if w.lane == nil {
+	if w.queue == nil {
 		return false
 	}
-	l := w.lane
-	m.leave(l, w)
+	l := w.queue.lane
+	m.leave(w)
 	if m.desk != nil {
 		m.given(l)
 	}

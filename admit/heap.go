@@ -2,7 +2,8 @@ package admit
 
 import "riftrelay/limit"
 
-// node is an element of a heap: a lane, a host or an account, ordered by key.
+// node is an element of a heap, ordered by key: a lane, a host, an account, a
+// queue or a client.
 type node struct {
 	key     int64
 	last    int64 // of equal keys the one with the lower last is first
@@ -10,6 +11,8 @@ type node struct {
 	lane    *lane
 	host    *host
 	account *account
+	queue   *queue
+	client  *client
 }
 
 // heap is a binary heap of nodes, the smallest key first, in which every node
@@ -21,9 +24,9 @@ func (h heap) swap(i, j int) {
 	h[i].pos, h[j].pos = i, j
 }
 
-func (h heap) less(i, j int) bool {
-	return h[i].key < h[j].key || h[i].key == h[j].key && h[i].last < h[j].last
-}
+func (h heap) less(i, j int) bool { return h[i].less(h[j]) }
+
+func (n *node) less(o *node) bool { return n.key < o.key || n.key == o.key && n.last < o.last }
 
 func (h heap) up(i int) {
 	for i > 0 {
@@ -74,6 +77,15 @@ func (h *heap) fix(n *node, key int64) {
 	n.key = key
 	h.down(n.pos)
 	h.up(n.pos)
+}
+
+// rank puts a node where it belongs, whether it was in the heap or not.
+func (h *heap) rank(n *node, key, last int64) {
+	if n.last = last; n.pos < 0 {
+		h.push(n, key)
+	} else {
+		h.fix(n, key)
+	}
 }
 
 func (h heap) top() limit.Instant {

@@ -13,12 +13,14 @@ type host struct {
 	endpoints map[string]*endpoint // by API, those of the buckets
 	margin    *limit.Margin        // J of the way to it
 	lines     []*line
-	busy      []*line // of lines, those with calls
-	waiting   [2]int  // calls by priority: normal, high
-	keyed     int     // of the normal ones, those that need the application's budget
-	turns     []int   // by group, which of its keys is tried first: ties go round robin
-	mixed     int     // of busy, those with a pacing of their own
-	credit    int     // grants that high had while keyed ones waited; at fairShare normal goes
+	busy      []*line     // of lines, those with calls
+	waiting   [2]int      // calls by priority: normal, high
+	keyed     int         // of the normal ones, those that need the application's budget
+	parties   [2][]*party // by priority: the clients that wait
+	served    [2]int64    // by priority: the turn of the latest grant
+	turns     []int       // by group, which of its keys is tried first: ties go round robin
+	mixed     int         // of busy, those with a pacing of their own
+	credit    int         // grants that high had while keyed ones waited; at fairShare normal goes
 }
 
 // fairShare is how many grants high has for each one of normal's, while both
@@ -88,14 +90,14 @@ func (h *host) wakeAt() limit.Instant {
 }
 
 // longestUnserved finds, among the lines of a priority that aren't blocked,
-// the ready lane that was served longest ago.
+// the ready lane whose turn is first.
 func (h *host) longestUnserved(now limit.Instant, high bool) *lane {
 	var best *lane
 	for _, q := range h.busy {
 		if q.class.high != high || len(q.ready) == 0 || q.blocked > now {
 			continue
 		}
-		if l := q.ready[0].lane; best == nil || l.served < best.served {
+		if l := q.ready[0].lane; best == nil || l.before(best) {
 			best = l
 		}
 	}
@@ -131,4 +133,10 @@ func index(high bool) int {
 		return 1
 	}
 	return 0
+}
+
+// shared reports whether calls of other clients wait, of the same priority.
+func (h *host) shared(client string, high bool) bool {
+	all := h.parties[index(high)]
+	return len(all) > 1 || len(all) == 1 && all[0].client.name != client
 }

@@ -8,58 +8,173 @@ type Waiter struct {
 	// Data is the shell's own, untouched here.
 	Data any
 
-	lane       *lane
+	queue      *queue // nil outside
 	prev, next *Waiter
 	since      limit.Instant
 	deadline   limit.Instant
 }
 
-// lane is the line of calls of one method, priority, pin, budget and pacing.
+// lane is the calls of one method, priority, pin, budget and pacing: a queue for
+// each client.
 type lane struct {
 	node
-	bucket     *bucket
-	line       *line
-	head, tail *Waiter
+	bucket *bucket
+	line   *line
+	queues heap // those of the clients served longest ago first
+	// The same in the order of their turns in this lane.
+	head, tail *queue
+	recent     *queue            // tail, if it was served last
+	byName     map[string]*queue // the same once they are many
 	n          int
-	served     int64 // Machine.turn when it was last served
-	in         *heap // of line; nil while n is 0
+	levels     []int32 // how many queues have more calls than the index
+	served     int64   // Machine.turn when it was last served
+	scarce     bool    // its method had no room since then
+	in         *heap   // of line; nil while n is 0
+	refused    promises
 }
 
-func (l *lane) pushBack(w *Waiter) {
-	w.lane, w.prev, w.next = l, l.tail, nil
-	if l.tail != nil {
-		l.tail.next = w
-	} else {
-		l.head = w
+const (
+	fewQueues = 8       // of a lane, which are searched one by one
+	maxLevels = 1 << 12 // beyond which calls of a queue aren't predicted exactly
+)
+
+// find returns the queue of a client, nil if there is none.
+func (l *lane) find(name string) *queue {
+	if l.byName != nil {
+		return l.byName[name]
 	}
-	l.tail = w
-	l.n++
+	for q := l.head; q != nil; q = q.next {
+		if q.party.client.name == name {
+			return q
+		}
+	}
+	return nil
 }
 
-func (l *lane) pushFront(w *Waiter) {
-	w.lane, w.prev, w.next = l, nil, l.head
-	if l.head != nil {
-		l.head.prev = w
-	} else {
-		l.tail = w
+// enter takes in a queue that is about to have calls. In this lane its turn is
+// before the queue that was served last, and after all others.
+func (l *lane) enter(q *queue) {
+	l.link(q, l.recent)
+	l.queues.rank(&q.node, q.party.key, q.served)
+	if l.byName == nil && len(l.queues) > fewQueues {
+		l.byName = map[string]*queue{}
+		for x := l.head; x != nil; x = x.next {
+			l.byName[x.party.client.name] = x
+		}
+	} else if l.byName != nil {
+		l.byName[q.party.client.name] = q
 	}
-	l.head = w
-	l.n++
+	l.ranked()
 }
 
-func (l *lane) remove(w *Waiter) {
-	if w.prev != nil {
-		w.prev.next = w.next
-	} else {
-		l.head = w.next
+// exit removes a queue that has no calls.
+func (l *lane) exit(q *queue) {
+	l.unlink(q)
+	if l.recent == q {
+		l.recent = nil
 	}
-	if w.next != nil {
-		w.next.prev = w.prev
-	} else {
-		l.tail = w.prev
+	l.queues.remove(&q.node)
+	delete(l.byName, q.party.client.name)
+	if len(l.queues) == 0 {
+		l.byName = nil
+		if len(l.levels) > fewQueues {
+			l.levels = nil
+		}
 	}
-	w.lane, w.prev, w.next = nil, nil, nil
-	l.n--
+	l.ranked()
+}
+
+// rotate puts a queue last in the order of turns.
+func (l *lane) rotate(q *queue) {
+	if l.recent = q; l.tail != q {
+		l.unlink(q)
+		l.link(q, nil)
+	}
+}
+
+// link puts a queue before another one, or at the end.
+func (l *lane) link(q, before *queue) {
+	q.next, q.prev = before, l.tail
+	if before != nil {
+		q.prev, before.prev = before.prev, q
+	} else {
+		l.tail = q
+	}
+	if q.prev != nil {
+		q.prev.next = q
+	} else {
+		l.head = q
+	}
+}
+
+func (l *lane) unlink(q *queue) {
+	if q.prev != nil {
+		q.prev.next = q.next
+	} else {
+		l.head = q.next
+	}
+	if q.next != nil {
+		q.next.prev = q.prev
+	} else {
+		l.tail = q.prev
+	}
+	q.prev, q.next = nil, nil
+}
+
+// turn returns the queue whose turn it is. Where the method is what is scarce,
+// the clients that wait for it take turns, whatever else they call; otherwise the
+// one goes that has been served least recently on the whole host.
+func (l *lane) turn() *queue {
+	if l.scarce {
+		return l.head
+	}
+	return l.queues[0].queue
+}
+
+// ranked puts a lane that may be tried where its queues put it.
+func (l *lane) ranked() {
+	if l.in == &l.line.ready && len(l.queues) > 0 {
+		l.in.rank(&l.node, l.queues[0].key, l.queues[0].last)
+	}
+}
+
+// before reports whether it is the turn of l before that of o; both may be tried.
+func (l *lane) before(o *lane) bool { return l.node.less(&o.node) }
+
+// upTo counts the calls of a lane of which each client has k at most.
+func (l *lane) upTo(k int) (n int) {
+	if len(l.queues) <= 1 {
+		return min(l.n, k)
+	}
+	for _, level := range l.levels[:min(k, len(l.levels))] {
+		n += int(level)
+	}
+	return n
+}
+
+// oldest returns since when the call waits that has waited longest.
+func (l *lane) oldest() limit.Instant {
+	since := limit.Never
+	for q := l.head; q != nil; q = q.next {
+		since = min(since, q.head.since)
+	}
+	return since
+}
+
+// grow notes a call more, or less, in a queue.
+func (l *lane) grow(q *queue, by int) {
+	at := q.n
+	if by < 0 {
+		at--
+	}
+	q.n += by
+	l.n += by
+	switch {
+	case at < len(l.levels):
+		l.levels[at] += int32(by)
+	case at < maxLevels:
+		l.levels = append(l.levels, int32(by))
+	}
 }
 
 // count adds n to what is known of the calls that wait.
@@ -80,93 +195,4 @@ func (l *lane) count(n int) {
 	if h.keyed += n; h.keyed == 0 {
 		h.credit = 0
 	}
-}
-
-// class tells lanes apart that wait for different budgets.
-type class struct {
-	high    bool
-	keyless bool
-	first   bool  // of the keys, where not any will do
-	budget  uint8 // as Request.Budget
-	pacing  uint8 // as Request.Pacing
-	pin     int32 // place of the key, or -1
-	group   int32 // of keys, where it isn't pinned
-}
-
-// bucket is one method on one host: what Riot counts together, and the calls
-// that wait for it.
-type bucket struct {
-	host     *host
-	method   string
-	keyless  bool
-	parts    int        // see Config.Parts
-	service  limit.Gate // stops all keys
-	set      *scopeSet  // its scopes, which others may have too
-	endpoint *endpoint  // its API on the host
-	tighter  bool       // in Machine.tighter
-	lanes    []*lane
-	queued   int
-	normal   int // of queued, those of normal priority
-	credit   int // as host.credit, for the method's own budget
-}
-
-// find gives the lane of a class; nil if there was none so far.
-func (b *bucket) find(c class) *lane {
-	for _, l := range b.lanes {
-		if l.line.class == c {
-			return l
-		}
-	}
-	return nil
-}
-
-// lane gives the lane of a class, made if need be.
-func (b *bucket) lane(c class) *lane {
-	if l := b.find(c); l != nil {
-		return l
-	}
-	l := &lane{bucket: b, line: b.host.line(c)}
-	l.pos, l.node.lane = -1, l
-	b.lanes = append(b.lanes, l)
-	return l
-}
-
-// waits reports whether a call of normal priority waits that could go on the
-// key.
-func (b *bucket) waits(key int) bool {
-	for _, l := range b.lanes {
-		if c := l.line.class; l.n > 0 && !c.high && b.host.ring.serves(c, key) {
-			return true
-		}
-	}
-	return false
-}
-
-// owedIn finds the lane of normal priority whose turn it is in the method's
-// budget before another grant to high on the key, which has room for one more
-// call: of those waiting for it, the one served longest ago. It is nil if there
-// is none. Lanes that the cap of their own budget holds back are left out.
-func (m *Machine) owedIn(now limit.Instant, b *bucket, key int) *lane {
-	if b.credit < fairShare || b.normal == 0 {
-		return nil
-	}
-	var best *lane
-	for _, l := range b.lanes {
-		c := l.line.class
-		if l.n == 0 || c.high || !b.host.ring.serves(c, key) || best != nil && best.served <= l.served {
-			continue
-		}
-		if c.budget == 0 || m.fits(now, b, key, m.policy(b.host, c, true)) {
-			best = l
-		}
-	}
-	return best
-}
-
-// fits reports whether a call of bucket b could go on the key.
-func (m *Machine) fits(now limit.Instant, b *bucket, key int, p limit.Policy) bool {
-	if key < 0 {
-		return m.method(b, 0).Next(now, p) <= now
-	}
-	return m.app(b.host, key).Next(now, p) <= now && m.method(b, key).Next(now, p) <= now
 }

@@ -12,7 +12,7 @@ type line struct {
 	class   class
 	lanes   int           // those with calls
 	pos     int           // in host.busy, while there are any
-	ready   heap          // lanes that may be tried, served longest ago first
+	ready   heap          // lanes that may be tried, in the order of their turns
 	parked  heap          // lanes whose method has no room on any key, by when it will
 	split   heap          // lanes with room for the method on one key, for the application on another, by when one has both
 	blocked limit.Instant // no lane of ready can go before
@@ -32,11 +32,11 @@ func (q *line) add(l *lane) {
 	if len(q.ready) == 0 {
 		q.blocked = 0 // of earlier times: while nobody waits, nobody keeps it up to date
 	}
-	q.put(l, &q.ready, l.served)
+	q.put(l, &q.ready, l.queues[0].key, l.queues[0].last)
 }
 
-func (q *line) put(l *lane, in *heap, key int64) {
-	in.push(&l.node, key)
+func (q *line) put(l *lane, in *heap, key, last int64) {
+	in.rank(&l.node, key, last)
 	l.in = in
 }
 
@@ -65,10 +65,11 @@ func (q *line) setAside(now limit.Instant, l *lane, s slot) {
 		q.blocked = until(s.app)
 	case s.method > now:
 		q.drop(l)
-		q.put(l, &q.parked, int64(until(s.method)))
+		l.scarce = true
+		q.put(l, &q.parked, int64(until(s.method)), 0)
 	default:
 		q.drop(l)
-		q.put(l, &q.split, int64(until(s.at)))
+		q.put(l, &q.split, int64(until(s.at)), 0)
 	}
 }
 

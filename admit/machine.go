@@ -15,7 +15,7 @@ type Config struct {
 	MaxMargin     time.Duration // to here; 0 = it stays as at first
 	Assumed       []limit.Quota // of an application, before Riot's first headers
 	Tolerance     int           // 429s of our own making a minute, in one scope, before it halves its limits
-	QueueCapacity int           // calls waiting for one host and method
+	QueueCapacity int           // calls waiting for one host and method, of one client, budget and priority
 	// Alias names the budget that a method on a host shares with others (R8);
 	// empty if it has one of its own. Nil is none.
 	Alias func(host, method string) string
@@ -60,7 +60,10 @@ type Machine struct {
 	buckets  map[bucketID]*bucket
 	wakes    heap // hosts with waiters, by when they can go on
 	queued   int
-	turn     int64 // grants from queues ever: lanes note it
+	clients  map[string]*client // by name: those with calls that wait
+	crowd    heap               // of clients, those with most calls first
+	pushed   []pushed           // for Expel
+	turn     int64              // goes up by turn with each grant: lanes note it
 	permits  []*Permit
 	spare    []*Permit
 	draining bool
@@ -87,7 +90,7 @@ type bucketID struct {
 // New makes a machine in which nothing has happened yet.
 func New(cfg Config) *Machine {
 	m := &Machine{
-		cfg: cfg, ring: new(ring), hosts: map[string]*host{}, buckets: map[bucketID]*bucket{}, shared: map[string]*scopeSet{}, swept: -limit.Never, ownEnds: limit.Never,
+		cfg: cfg, ring: new(ring), hosts: map[string]*host{}, clients: map[string]*client{}, buckets: map[bucketID]*bucket{}, shared: map[string]*scopeSet{}, swept: -limit.Never, ownEnds: limit.Never,
 	}
 	if cfg.Shared {
 		m.desk = &desk{accounts: map[accountID]*account{}, replicas: 1}
@@ -113,6 +116,7 @@ type Request struct {
 	Deadline     limit.Instant // latest start; at or before now: now or never
 	Front        bool          // back after a 429: first in its lane, beyond the bounds of the queues
 	Budget       uint8         // from 1; 0 = none
+	Client       string        // whose call it is: queues are apart, and turns rotate between clients
 	Pacing       uint8         // burst share of this call in hundredths, plus one; 0 = as the machine's
 }
 
@@ -164,6 +168,10 @@ type Permit struct {
 	probe    bool // the only one that tries its key in its place
 	reported bool // to the store, when it was counted
 }
+
+// turn is by how much Machine.turn goes up: there is room for newcomers between
+// two grants.
+const turn = 2
 
 // wake sets when a host is to be looked at.
 func (m *Machine) wake(h *host, at limit.Instant) {

@@ -108,8 +108,8 @@ func TestMethodsDebtGoesRound(t *testing.T) {
 	for _, pin := range []int{0, 1, -1, 0, 1} {
 		w := new(Waiter)
 		m.Enqueue(hour, w, Request{Host: "euw1", Method: "/x", Pin: pin, Deadline: limit.Never})
-		if w.lane != nil {
-			lanes[pin] = w.lane
+		if w.queue != nil {
+			lanes[pin] = w.queue.lane
 		}
 	}
 	b := lanes[0].bucket

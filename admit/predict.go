@@ -29,20 +29,25 @@ func (m *Machine) Estimate(now limit.Instant, r Request) Refusal {
 	if l == nil {
 		l = &lane{bucket: b, line: &line{class: r.class()}}
 	}
-	return Refusal{None, m.predict(now, l, l.n+1)}
+	return Refusal{None, m.predict(now, l, r.Client, l.waiting(r.Client)+1)}
 }
 
-// predict estimates when the k-th call of lane l starts, from now on, if
-// nothing else comes. Where several keys or methods share a budget it takes
-// their turns into account, but errs on the early side: a call that could be
-// served in time must not be refused.
-func (m *Machine) predict(now limit.Instant, l *lane, k int) limit.Instant {
+// predict estimates when a client's k-th call of lane l starts, from now on, if
+// nothing else comes. Where several keys, methods or clients share a budget it
+// takes their turns into account, but errs on the early side: a call that could
+// be served in time must not be refused.
+func (m *Machine) predict(now limit.Instant, l *lane, client string, k int) limit.Instant {
 	b, c := l.bucket, l.line.class
-	method, app := ahead{of: c, k: k}, ahead{of: c, k: k}
+	// Before its k-th call, each other client of the lane has k-1, if so many wait.
+	own := k + l.upTo(k-1) - min(l.waiting(client), k-1)
+	method, app := ahead{of: c, k: k, own: own}, ahead{of: c, k: k, own: own}
 	alone := len(m.ring.places) <= 1
+	if b.host.shared(client, c.high) {
+		method.client, app.client = &client, &client
+	}
 	for _, other := range b.lanes {
 		if other != l {
-			method.add(other.n, method.turnsOf(other.line.class, alone))
+			method.add(other, method.turnsOf(other.line.class, alone))
 		}
 	}
 	if !b.keyless {
@@ -53,7 +58,7 @@ func (m *Machine) predict(now limit.Instant, l *lane, k int) limit.Instant {
 			}
 			for _, n := range q.ready {
 				if n.lane != l {
-					app.add(n.lane.n, t)
+					app.add(n.lane, t)
 				}
 			}
 		}
@@ -81,11 +86,15 @@ func (m *Machine) place(now limit.Instant, l *lane, inApp, inMethod place) limit
 // ahead counts the calls of other lanes that go before the k-th of a lane of
 // class of.
 type ahead struct {
-	of    class
-	k     int
-	equal int // turn about: at most k of each lane
-	same  int // of those, calls of the same budget
-	high  int // all of them, when of isn't high itself; but see fairShare
+	of  class
+	k   int
+	own int // its place in its lane
+	// client, where not nil, is whose calls alone count, of those that take turns.
+	// Others' are left out: how they take turns with it hangs on what they wait for.
+	client *string
+	equal  int // turn about: at most k of each lane
+	same   int // of those, calls of the same budget
+	high   int // all of them, when of isn't high itself; but see fairShare
 }
 
 // turns says how the calls of other lanes count.
@@ -115,8 +124,12 @@ func (a *ahead) turnsOf(c class, alone bool) turns {
 	return turnAbout
 }
 
-// add counts n calls that wait in another lane.
-func (a *ahead) add(n int, t turns) {
+// add counts the calls that wait in another lane.
+func (a *ahead) add(l *lane, t turns) {
+	n := l.n
+	if a.client != nil && t != allTheirs && t != notAhead {
+		n = l.waiting(*a.client)
+	}
 	switch t {
 	case allTheirs:
 		a.high += n
@@ -131,8 +144,8 @@ func (a *ahead) add(n int, t turns) {
 
 // place gives which of all calls the k-th is, with what high owes already.
 func (a *ahead) place(credit int) place {
-	n := a.k + a.equal
-	return place{n + min(a.high, max(0, fairShare*n-credit)), a.k + a.same}
+	n := a.own + a.equal
+	return place{n + min(a.high, max(0, fairShare*n-credit)), a.own + a.same}
 }
 
 // place is which of the calls to come one is: of all, and of its own budget's.

@@ -48,7 +48,7 @@ func (m *Machine) longestUnpaced(now limit.Instant, h *host, overtakes *lane, on
 		policy := m.policy(h, q.class, true)
 		for len(q.ready) > 0 {
 			l := q.ready[0].lane
-			if best != nil && best.served <= l.served || overtakes != nil && overtakes.served <= l.served {
+			if best != nil && !l.before(best) || overtakes != nil && overtakes.served <= l.served {
 				break
 			}
 			s := m.find(now, l, policy)
@@ -124,19 +124,19 @@ func (m *Machine) serve(now limit.Instant, h *host, high bool) (*Waiter, *Permit
 	}
 }
 
-// grant lets the head of lane l go.
+// grant lets a call of lane l go.
 func (m *Machine) grant(now limit.Instant, l *lane, key int, unpaced bool) (*Waiter, *Permit) {
-	w, p := l.head, m.policy(l.bucket.host, l.line.class, unpaced)
+	p := m.policy(l.bucket.host, l.line.class, unpaced)
 	if l.in != &l.line.ready {
 		l.line.unpark(l)
 	}
 	pay(l, key)
-	m.turn++
-	l.served = m.turn
-	m.leave(l, w)
-	if l.n > 0 {
-		l.line.ready.fix(&l.node, l.served)
-	}
+	m.turn += turn
+	q := l.turn()
+	q.granted(m.turn)
+	l.scarce = false
+	w := q.head
+	m.leave(w)
 	return w, m.admit(now, l, key, p)
 }
 

@@ -178,14 +178,18 @@ func (m *Machine) Drain(now, until limit.Instant, refuse func(*Waiter, limit.Ins
 	m.draining, m.until = true, until
 	for _, b := range m.buckets {
 		for _, l := range b.lanes {
-			for l.n > 0 {
-				start := m.predict(now, l, l.n)
-				if start < until {
-					break
+			for q := l.head; q != nil; {
+				next := q.next // q is no more once it is empty
+				for q.n > 0 {
+					start := m.predict(now, l, q.party.client.name, q.n)
+					if start < until {
+						break
+					}
+					w := q.tail
+					m.leave(w)
+					refuse(w, start)
 				}
-				w := l.tail
-				m.leave(l, w)
-				refuse(w, start)
+				q = next
 			}
 		}
 	}

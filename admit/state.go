@@ -57,7 +57,7 @@ func (m *Machine) State(now limit.Instant) State {
 			if l.n > 0 {
 				q := QueueState{
 					Host: b.host.name, Method: b.method, High: l.line.class.high, Pin: int(l.line.class.pin), Budget: l.line.class.budget,
-					Depth: l.n, Oldest: now.Sub(l.head.since), Why: Why{Key: -1, Start: limit.Never},
+					Depth: l.n, Oldest: now.Sub(l.oldest()), Why: Why{Key: -1, Start: limit.Never},
 				}
 				if len(s.Queues) < explained {
 					q.Explained, q.Why = true, m.why(now, l)

@@ -12,10 +12,10 @@ import (
 
 // why tells in words what a call waits for.
 func (s *story) why(w *Waiter) string {
-	l := w.lane
-	if l.head != w {
+	l := w.queue.lane
+	if w.queue.head != w {
 		n := 0
-		for x := l.head; x != w; x = x.next {
+		for x := w.queue.head; x != w; x = x.next {
 			n++
 		}
 		return fmt.Sprintf("%d before it", n)

@@ -28,7 +28,7 @@ type Why struct {
 func (m *Machine) why(now limit.Instant, l *lane) Why {
 	p := m.policy(l.bucket.host, l.line.class, l.line.class.high)
 	y := m.hindrance(now, l, p)
-	y.Start = m.predict(now, l, 1)
+	y.Start = m.predict(now, l, l.turn().party.client.name, 1)
 	if y.Until < limit.Never && y.Hindrance != limit.Solo { // an answer may come earlier
 		y.Start = max(y.Start, y.Until)
 	}

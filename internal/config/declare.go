@@ -171,17 +171,17 @@ func declare(in *Invocation, d *draft) []setting {
 		},
 		{
 			name: "ADMISSION_TIMEOUT", group: groupLimits, def: shortDuration(riftrelay.DefaultAdmissionTimeout), help: "longest wait for admission; 0 = no bound",
-			more:  "A call that can't be served within it is refused at once, with the time to come back at. A request's `X-Max-Wait` goes before it.",
+			more:  "A call that can't be served within it is refused at once, with the time to come back at. A request's `X-Max-Wait` can make it shorter.",
 			value: duration(&s.AdmissionTimeout, 0, longest, "no bound"),
 		},
 		{
-			name: "QUEUE_CAPACITY", group: groupLimits, def: strconv.Itoa(riftrelay.DefaultQueueCapacity), help: "calls that may wait for one host and method",
-			more:  "0: no call waits.",
+			name: "QUEUE_CAPACITY", group: groupLimits, def: strconv.Itoa(riftrelay.DefaultQueueCapacity), help: "calls of a client that may wait for a method",
+			more:  "It holds for each host and method, client, budget and priority by itself. 0: no call waits.",
 			value: number(&s.QueueCapacity, 10_000_000),
 		},
 		{
 			name: "QUEUE_TOTAL", group: groupLimits, def: strconv.Itoa(riftrelay.DefaultQueueTotal), help: "calls that may wait in all",
-			more:  "0: no call waits.",
+			more:  "When it is reached, the client with most calls makes room for others, and normal priority for high. 0: no call waits.",
 			value: number(&s.QueueTotal, 10_000_000),
 		},
 
@@ -225,7 +225,7 @@ func declare(in *Invocation, d *draft) []setting {
 		{
 			name: "RETRY", group: groupUpstream, help: "502,503,504,reset,timeout: then GETs once more",
 			more: "Failures of Riot's after which a GET or HEAD is sent again, at most twice, within its time and as at most a tenth of all calls. " +
-				"Empty: none. A 429 is always tried again, any method, at most three times.",
+				"Empty: none. A 429 is always tried again, any method, for as long as the call may wait.",
 			value: retry(&s.Retry),
 		},
 		{

@@ -40,7 +40,7 @@ type Settings struct {
 
 	Budgets []riftrelay.Budget // of RATE_BUDGET_<id>, sorted by id
 
-	QueueCapacity    int           // calls that may wait for one host and method; 0 = none
+	QueueCapacity    int           // calls of one client, budget and priority that may wait for one host and method; 0 = none
 	QueueTotal       int           // calls that may wait in all; 0 = none
 	AdmissionTimeout time.Duration // longest wait for admission; 0 = no bound
 	Margin           time.Duration // ADDITIONAL_WINDOW_SIZE: J of riftrelay.Config

@@ -82,7 +82,7 @@ func (h *Handler) outbound(r *http.Request, to target, c *call) (*http.Request, 
 	}
 	c.client.restrict(&o)
 	c.priority = o.Priority
-	o.Report = &c.report
+	o.Report, o.Client = &c.report, c.owner(r)
 	// Opaque keeps the escaped path as it is; URL.Path would be escaped anew.
 	c.url = url.URL{Scheme: "https", Host: name, Opaque: to.path, RawQuery: to.query, ForceQuery: to.emptyTag}
 	out := http.Request{
@@ -165,7 +165,9 @@ func (h *Handler) control(in http.Header) (o riftrelay.Options, err error) {
 			return o, badControl(riftrelay.ReasonInvalidMaxWait, "X-Max-Wait", vv[0],
 				"a duration like 8s or 1m30s, or whole seconds; 0 = now or never")
 		}
-		o.MaxWait = wait
+		if o.MaxWait = wait; h.maxWait > 0 {
+			o.MaxWait = min(wait, h.maxWait)
+		}
 	}
 	return o, nil
 }

@@ -60,6 +60,9 @@ type Options struct {
 	// MaxBody is how many bytes a request's body may have. 0 means 1 MiB.
 	MaxBody int
 
+	// MaxWait is the longest wait that X-Max-Wait can ask for. 0 means any.
+	MaxWait time.Duration
+
 	// Limits gives what 429s of the relay's say of a route's limits: those of
 	// riftrelay.Limiter. Nil means that they say nothing.
 	Limits func(route.Route) []riftrelay.ScopeState
@@ -160,6 +163,7 @@ type Handler struct {
 	explorer  http.Handler // nil = none
 
 	bodies     bodyRoom
+	maxWait    time.Duration
 	stripRates bool
 	limits     func(route.Route) []riftrelay.ScopeState
 	connect    *Connect
@@ -219,6 +223,7 @@ func New(o Options) (*Handler, error) {
 		local:     o.Local,
 		explorer:  o.Explorer,
 
+		maxWait:    o.MaxWait,
 		stripRates: o.StripRateHeaders,
 		limits:     o.Limits,
 		connect:    o.Connect,
