@@ -66,13 +66,15 @@ type cluster struct {
 	// With l.mu held.
 	timer  *time.Timer
 	armed  limit.Instant
-	trip   time.Duration // to the store and back, of late
-	away   error         // why; nil while it is there
-	since  time.Time     // of away
-	gone   bool          // and given up: this replica goes on by itself, or lets nothing go
-	paused time.Duration // how long it stays so at least
-	back   time.Time     // when it was last there again
-	peers  int
+	trip   time.Duration  // to the store and back, of late
+	away   error          // why; nil while it is there
+	since  time.Time      // of away
+	gone   bool           // and given up: this replica goes on by itself, or lets nothing go
+	paused time.Duration  // how long it stays so at least
+	back   time.Time      // when it was last there again
+	peers  int            // replicas that live, by the store's last word
+	share  int            // as how many replicas this one shares alone: see counted
+	fewer  time.Time      // since when the store has told fewer than that; zero while it doesn't
 	fresh  bool           // the store has not judged yet, for replicas of another version
 	met    bool           // the store has answered a beat
 	told   map[trait]bool // what the store says of the keys, as far as this replica goes along with it
@@ -189,7 +191,7 @@ func (c *cluster) lost(now limit.Instant, err error) {
 	if c.away != nil || c.ctx.Err() != nil {
 		return
 	}
-	c.away, c.since, c.gone = err, time.Now(), false
+	c.away, c.since, c.gone, c.fewer = err, time.Now(), false, time.Time{}
 	var p interface{ Paused() time.Duration } // it is there, but grants nothing for so long
 	switch c.paused = 0; {
 	case errors.As(err, &p):
@@ -212,17 +214,24 @@ func (c *cluster) giveUp(now limit.Instant) {
 		c.l.news.add(ChangeEvent{Kind: ChangeStoreAway, At: c.since, Err: c.away})
 	}
 	if c.loss != LossClosed {
-		c.l.machine.GoAlone(now, c.known())
+		c.l.machine.GoAlone(now, c.share) // 0 before the store's first word
 	}
 }
 
-// known is how many replicas there are, as far as the store has told; 0 before
-// its first word.
-func (c *cluster) known() int {
-	if !c.met {
-		return 0
+// counted notes how many replicas the store says there are. One that came back
+// empty, or whose clock jumped, knows at first only of those that have beaten
+// since. So fewer than before count once it has said so for as long as a silent
+// replica is reckoned with.
+func (c *cluster) counted(live int) {
+	c.peers = live
+	switch {
+	case live >= c.share:
+		c.share, c.fewer = live, time.Time{}
+	case c.fewer.IsZero():
+		c.fewer = time.Now()
+	case time.Since(c.fewer) >= limit.PeerTimeout:
+		c.share, c.fewer = live, time.Time{}
 	}
-	return c.peers
 }
 
 // nudge has beats go on at once.

@@ -90,3 +90,31 @@ func TestShareOfLessThanACall(t *testing.T) {
 		})
 	}
 }
+
+// The store comes back empty and goes away again before all replicas have beaten.
+// Each still shares by the number that there were.
+func TestStoreForgetsAndGoesAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lib := patient
+		lib.Pacing = riftrelay.Burst
+		f := newFlock(t, oneLimit("100:2"), lib, time.Millisecond, time.Millisecond, time.Millisecond)
+		during(t, 100*time.Second, func(ctx context.Context, wg *sync.WaitGroup) {
+			for i, r := range f.replicas { // with beats that are apart
+				r.load(ctx, wg, 60, byPUUID)
+				time.Sleep(time.Duration(i) * 300 * time.Millisecond)
+			}
+			for range 10 {
+				time.Sleep(6 * time.Second)
+				f.away.Store(true)
+				time.Sleep(time.Second)
+				f.store.Forget()
+				f.away.Store(false)
+				time.Sleep(100 * time.Millisecond)
+				f.away.Store(true)
+				time.Sleep(1500 * time.Millisecond)
+				f.away.Store(false)
+			}
+		})
+		f.mustHold(t)
+	})
+}

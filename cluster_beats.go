@@ -48,7 +48,7 @@ func (c *cluster) beat() (next time.Duration) {
 		l.poll(now)
 		return next
 	}
-	c.peers = peers.Live
+	c.counted(peers.Live)
 	l.machine.SetReplicas(now, peers.Live)
 	c.fresh = !c.met || c.fresh && peers.Apart
 	c.heardOfKeys(now, news, peers.Keys)
@@ -87,5 +87,5 @@ func (c *cluster) keepApart(now limit.Instant) {
 	if !c.gone {
 		c.giveUp(now)
 	}
-	c.l.machine.GoAlone(now, c.peers) // LossClosed too: the store is there, and what others do is known
+	c.l.machine.GoAlone(now, c.share) // LossClosed too: the store is there, and what others do is known
 }
