@@ -28,7 +28,7 @@ var layers = []layer{
 	{"internal/daemon", []string{"internal/...", ".", "route", "limit", "otelriftrelay", "redisstore", "riotsim"}, []string{"github.com/fsnotify/fsnotify", "github.com/go-logr/logr", "github.com/google/renameio", "github.com/lmittmann/tint", "go.opentelemetry.io/otel", "golang.org/x/sync", "golang.org/x/term"}},
 
 	// Parts of the relay know the library, never each other.
-	{"internal/config", []string{".", "route", "limit", "redisstore"}, []string{"github.com/alecthomas/kong", "github.com/goccy/go-yaml", "github.com/joho/godotenv"}},
+	{"internal/config", []string{".", "route", "limit", "redisstore"}, []string{"github.com/alecthomas/kong", "github.com/goccy/go-yaml", "github.com/joho/godotenv", "golang.org/x/net/http/httpproxy"}},
 	{"internal/admin", []string{"internal/openapi", ".", "route", "limit"}, nil},
 	{"internal/explorer", []string{"internal/openapi", "route"}, []string{"github.com/swaggest/swgui"}},
 	{"internal/top", nil, nil},

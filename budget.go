@@ -15,7 +15,8 @@ import (
 // were the limit. A budget reserves nothing for its own calls, and never holds
 // up others.
 type Budget struct {
-	// Name is 1 to 64 letters, digits, '-' and '_'; case doesn't count.
+	// Name is 1 to 64 letters, digits, '-' and '_'; its case counts only
+	// where another name differs in nothing else.
 	// "default" is no budget's name: it means none.
 	Name string
 
@@ -103,8 +104,8 @@ func (c Config) checkBudgets(bad func(field string, value any, allowed string)) 
 		if field, value, allowed := b.check(c.Table); field != "" {
 			bad(fmt.Sprintf("Budgets[%d].%s", i, field), value, allowed)
 		}
-		if slices.ContainsFunc(c.Budgets[:i], func(o Budget) bool { return strings.EqualFold(o.Name, b.Name) }) {
-			bad(fmt.Sprintf("Budgets[%d].Name", i), strconv.Quote(b.Name), "each name once, whatever its case")
+		if slices.ContainsFunc(c.Budgets[:i], func(o Budget) bool { return o.Name == b.Name }) {
+			bad(fmt.Sprintf("Budgets[%d].Name", i), strconv.Quote(b.Name), "each name once")
 		}
 	}
 }
@@ -176,11 +177,15 @@ func cloneBudgets(budgets []Budget) []Budget {
 	return own
 }
 
-// budgetIDs gives the budgets' ids, from 1, by their names in lower case.
+// budgetIDs returns the budgets' ids, from 1, by their names, and by their names in lower case where these aren't
+// another's.
 func budgetIDs(budgets []Budget) map[string]uint8 {
 	ids := make(map[string]uint8, len(budgets))
 	for i, b := range budgets {
 		ids[strings.ToLower(b.Name)] = uint8(i + 1)
+	}
+	for i, b := range budgets {
+		ids[b.Name] = uint8(i + 1)
 	}
 	return ids
 }

@@ -226,14 +226,14 @@ func TestUnknownBudget(t *testing.T) {
 
 func TestBudgetConfigErrors(t *testing.T) {
 	_, err := riftrelay.New(riftrelay.Config{Budgets: []riftrelay.Budget{
-		{Name: "a.b", Share: 1}, {Name: "Default", Share: 1}, {Name: "c"}, {Name: "d", Share: 1.5}, {Name: "x", Share: 1}, {Name: "X", Share: 1},
+		{Name: "a.b", Share: 1}, {Name: "Default", Share: 1}, {Name: "c"}, {Name: "d", Share: 1.5}, {Name: "x", Share: 1}, {Name: "x", Share: 1},
 		{Name: "e", Share: 1, Overrides: []riftrelay.ShareOverride{{Path: "lol", Share: 1}}},
 		{Name: "f", Share: 1, Overrides: []riftrelay.ShareOverride{{Path: "/lol", Share: 2}}},
 	}})
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{`Budgets[0].Name is "a.b"`, `Budgets[1].Name is "Default"`, "Budgets[2].Share is 0", "Budgets[3].Share is 1.5", `Budgets[5].Name is "X"`,
+	for _, want := range []string{`Budgets[0].Name is "a.b"`, `Budgets[1].Name is "Default"`, "Budgets[2].Share is 0", "Budgets[3].Share is 1.5", `Budgets[5].Name is "x"`,
 		`Budgets[6].Overrides[0].Path is "lol"`, "Budgets[7].Overrides[0].Share is 2"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in %v", want, err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"riftrelay"
+	"riftrelay/route"
 )
 
 // A family is a declaration for settings of many names: <id> stands for what users put there. They can be set everywhere
@@ -27,7 +28,7 @@ func withoutFamilies(list []setting) []setting {
 	return slices.DeleteFunc(slices.Clone(list), setting.isFamily)
 }
 
-// idOf gives the id, in lower case, that makes a name of the family's.
+// idOf returns the id that makes a name of the family's.
 func (s setting) idOf(name string) (string, bool) {
 	before, after, _ := strings.Cut(s.name, familyID)
 	id, ok := strings.CutPrefix(name, before)
@@ -36,7 +37,7 @@ func (s setting) idOf(name string) (string, bool) {
 	} else if ok {
 		id, ok = strings.CutSuffix(id, after)
 	}
-	return strings.ToLower(id), ok && id != ""
+	return id, ok && id != ""
 }
 
 // inFamily reports whether a name is that of a setting of a family.
@@ -50,6 +51,7 @@ func inFamily(name string, known []setting) bool {
 // expand puts in the place of each family the settings of it that some source has, sorted by id.
 func expand(list []setting, sources []source, r *report) []setting {
 	var all []setting
+	matters := caseMatters(sources)
 	for _, s := range list {
 		if !s.isFamily() {
 			all = append(all, s)
@@ -62,6 +64,9 @@ func expand(list []setting, sources []source, r *report) []setting {
 				id, ok := s.idOf(name)
 				if !ok {
 					continue
+				}
+				if base, bucket := splitID(id); !matters[strings.ToLower(base)] {
+					id = strings.ToLower(base) + bucket
 				}
 				if other, twice := here[id]; twice {
 					r.bad(name, fmt.Sprintf("%s is the same as %s, also set %s; allowed: each id once, whatever its case", name, other, src.where))
@@ -87,6 +92,34 @@ func expand(list []setting, sources []source, r *report) []setting {
 	return all
 }
 
+// splitID splits the id of a budget from what the relay's first version let follow it: RATE_BUDGET_worker:lol/…=0.6.
+func splitID(text string) (id, bucket string) {
+	if i := strings.IndexByte(text, ':'); i >= 0 {
+		return text[:i], text[i:]
+	}
+	return text, ""
+}
+
+// caseMatters finds the ids, in lower case, of budgets that one source has in several spellings: they are several budgets.
+func caseMatters(sources []source) map[string]bool {
+	matters := map[string]bool{}
+	for _, src := range sources {
+		spelled := map[string]string{}
+		for _, name := range src.names {
+			id, ok := strings.CutPrefix(name, budgetPrefix)
+			if id, _ = splitID(id); !ok || id == "" || strings.HasSuffix(id, overrides) {
+				continue
+			}
+			lower := strings.ToLower(id)
+			if other, seen := spelled[lower]; seen && other != id {
+				matters[lower] = true
+			}
+			spelled[lower] = id
+		}
+	}
+	return matters
+}
+
 // namesIn lists, in a fixed order, the names of families among the names of a source.
 func namesIn[V any](values map[string]V) []string {
 	var names []string
@@ -99,18 +132,22 @@ func namesIn[V any](values map[string]V) []string {
 	return names
 }
 
-var budgetID = regexp.MustCompile(`^[a-z0-9_-]{1,64}$`)
+var budgetID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // budgetShare reads the share of the budget id.
 func (d *draft) budgetShare(id string) value {
 	const allowed = "a share above 0 and at most 1, as in 0.3"
 	return value{allowed: allowed, read: func(text string) error {
+		id, bucket := splitID(id)
 		share, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(share > 0 && share <= 1) { // also refuses NaN
 			return errNotAllowed
 		}
 		if !budgetID.MatchString(id) || id == riftrelay.NoBudget {
 			return partsError{fmt.Sprintf("has the id %q; allowed: 1 to 64 letters, digits, '_' and '-', not %s", id, riftrelay.NoBudget)}
+		}
+		if bucket != "" {
+			return d.override(id, bucket[1:]+"="+text)
 		}
 		d.budget(id).Share = share
 		return nil
@@ -120,13 +157,27 @@ func (d *draft) budgetShare(id string) value {
 // budgetOverrides reads the overrides of the budget id.
 func (d *draft) budgetOverrides(id string) value {
 	return value{allowed: "[host:]path=share, separated by commas, as in kr:lol/match/v5=0.2", read: func(text string) error {
-		list, err := riftrelay.ParseOverrides(text)
-		if err != nil {
-			return errors.New(strings.TrimPrefix(err.Error(), "riftrelay: "))
-		}
-		d.budget(id).Overrides = list
-		return nil
+		return d.override(id, text)
 	}}
+}
+
+// override adds overrides to the budget id. The last one for a host and path counts.
+func (d *draft) override(id, text string) error {
+	list, err := riftrelay.ParseOverrides(text)
+	if err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "riftrelay: "))
+	}
+	b := d.budget(id)
+	err = nil
+	for _, o := range list {
+		same := func(p riftrelay.ShareOverride) bool { return p.Host == o.Host && p.Path == o.Path }
+		if slices.ContainsFunc(b.Overrides, same) {
+			b.Overrides = slices.DeleteFunc(b.Overrides, same)
+			err = adjusted(fmt.Sprintf("the share of %s is set twice, and %v is used", strings.TrimPrefix(o.Host+":"+o.Path, ":"), o.Share))
+		}
+		b.Overrides = append(b.Overrides, o)
+	}
+	return err
 }
 
 // budget gives the draft of a budget, made if need be.
@@ -140,33 +191,46 @@ func (d *draft) budget(id string) *riftrelay.Budget {
 }
 
 // finishBudgets checks what depends on several settings. complain has the name of the setting that is wrong.
-func (d *draft) finishBudgets(s *Settings, settings []setting, complain func(string, error)) {
+func (d *draft) finishBudgets(s *Settings, settings []setting, complain func(string, error), r *report) {
 	slices.SortFunc(d.budgets, func(a, b riftrelay.Budget) int { return cmp.Compare(a.Name, b.Name) })
-	s.Budgets = d.budgets
 	wrong := func(id, suffix string, err error) {
 		for _, known := range settings {
-			if strings.EqualFold(known.name, budgetPrefix+id+suffix) {
+			if strings.EqualFold(known.name, budgetPrefix+id+suffix) || suffix == overrides && strings.HasPrefix(known.name, budgetPrefix+id+":") {
 				complain(known.name, err)
+				return
 			}
 		}
 	}
-	for _, b := range d.budgets {
+	for i, b := range d.budgets {
 		if b.Share == 0 {
 			wrong(b.Name, overrides, fmt.Errorf("there is no %s%s to override", budgetPrefix, strings.ToUpper(b.Name)))
 			continue
 		}
-		for _, o := range b.Overrides {
-			if s.Table != nil && o.Host != "" && !s.ForwardUnknownHosts && !slices.Contains(s.Table.Hosts(), o.Host) {
-				wrong(b.Name, overrides, fmt.Errorf("no host %q", o.Host))
-			}
+		if s.Table != nil && !r.wrong[budgetPrefix+b.Name] {
+			d.budgets[i].Overrides = slices.DeleteFunc(b.Overrides, func(o riftrelay.ShareOverride) bool { return d.matchesNothing(s, b, o, r) })
 		}
-		if s.Table != nil && len(b.Overrides) > 0 {
-			if _, err := riftrelay.New(riftrelay.Config{Table: s.Table, Budgets: []riftrelay.Budget{b}}); err != nil {
-				wrong(b.Name, overrides, errors.New(strings.NewReplacer("riftrelay: Config.Budgets[0].", "", ";", ",").Replace(err.Error())))
-			}
+		if s.Table != nil && len(d.budgets[i].Overrides) > riftrelay.MaxBudgets {
+			wrong(b.Name, overrides, fmt.Errorf("%d overrides, more than %d", len(b.Overrides), riftrelay.MaxBudgets))
 		}
 	}
+	s.Budgets = d.budgets
 	if len(d.budgets) > riftrelay.MaxBudgets {
 		wrong(d.budgets[0].Name, "", fmt.Errorf("one of %d budgets, more than %d", len(d.budgets), riftrelay.MaxBudgets))
 	}
+}
+
+// matchesNothing reports whether an override is for no method or host of the table, and warns of it.
+func (d *draft) matchesNothing(s *Settings, b riftrelay.Budget, o riftrelay.ShareOverride, r *report) bool {
+	what := ""
+	if o.Host != "" && !s.ForwardUnknownHosts && !slices.Contains(s.Table.Hosts(), o.Host) {
+		what = fmt.Sprintf("no host %q", o.Host)
+	} else if !slices.ContainsFunc(s.Table.Methods(), func(m *route.Method) bool {
+		return o.Path == "/" || strings.HasPrefix(m.Template+"/", strings.TrimSuffix(o.Path, "/")+"/")
+	}) {
+		what = fmt.Sprintf("no method under %q", o.Path)
+	}
+	if what != "" {
+		r.warn(fmt.Sprintf("an override of %s%s is not used: there is %s", budgetPrefix, b.Name, what))
+	}
+	return what != ""
 }

@@ -39,6 +39,7 @@ type setting struct {
 	argument   bool // not a flag but what follows the command; flagOnly as well
 	flagOnly   bool // an option of one command, not a setting: no environment, no file
 	secret     bool // the value must not be shown
+	lower      bool // the name in lower case is its name as well, as curl has it
 	emptyValue bool // an empty value in the environment or a file is a value
 }
 
@@ -57,6 +58,9 @@ type draft struct {
 	tokenFile          string
 	certFile           string
 	certKeyFile        string
+	noProxy            bool   // UPSTREAM_PROXY=off
+	httpsProxy         string // HTTPS_PROXY
+	exceptions         string // NO_PROXY
 	shell              string
 }
 
@@ -132,13 +136,13 @@ func declare(in *Invocation, d *draft) []setting {
 		{
 			name: "DEFAULT_APP_RATE_LIMIT", group: groupLimits, def: riftrelay.DefaultAppLimit, help: "application limit until Riot tells it",
 			more:  "Calls:seconds, as Riot writes it. It holds for a key and host until the first answer from there.",
-			value: quotas(&s.DefaultAppLimit),
+			value: tolerantQuotas(&s.DefaultAppLimit),
 		},
 		{
 			name: "ADDITIONAL_WINDOW_SIZE", group: groupLimits, def: shortDuration(riftrelay.DefaultMargin), help: "variation of the delay to Riot, until learned",
 			more: "How much longer one call may be under way than another. It is learned for each host from the answers, between `J_MIN` and `J_MAX`; " +
 				"larger is safer, and uses a little less of short windows.",
-			value: duration(&s.Margin, time.Millisecond, time.Minute, ""),
+			value: within(&s.Margin, time.Millisecond, time.Minute, ""),
 		},
 		{
 			name: "J_MIN", group: groupLimits, help: "least of what is learned of it", unset: shortDuration(riftrelay.DefaultMinMargin),
@@ -153,7 +157,7 @@ func declare(in *Invocation, d *draft) []setting {
 		{
 			name: "RATE_BUDGET_<id>", group: groupLimits, help: "ceiling of calls with X-Rate-Budget: <id>",
 			more: "Of every window of Riot's, the calls that name the budget use at most this share, for each key and host, and they are paced by it. It reserves nothing, " +
-				"and holds up nobody else. The case of an id doesn't count; `default` is no id: it means no budget. No flag; in the YAML file `rate_budget_crawler: 0.3`. " +
+				"and holds up nobody else. The case of an id counts only where two ids differ in nothing else; `default` is no id: it means no budget. No flag; in the YAML file `rate_budget_crawler: 0.3`. " +
 				"See [limits of your own](limits.md).",
 			value: d.budgetShare(""), each: d.budgetShare,
 		},
@@ -172,12 +176,12 @@ func declare(in *Invocation, d *draft) []setting {
 		{
 			name: "ADMISSION_TIMEOUT", group: groupLimits, def: shortDuration(riftrelay.DefaultAdmissionTimeout), help: "longest wait for admission; 0 = no bound",
 			more:  "A call that can't be served within it is refused at once, with the time to come back at. A request's `X-Max-Wait` can make it shorter.",
-			value: duration(&s.AdmissionTimeout, 0, longest, "no bound"),
+			value: within(&s.AdmissionTimeout, 0, longest, "no bound"),
 		},
 		{
 			name: "QUEUE_CAPACITY", group: groupLimits, def: strconv.Itoa(riftrelay.DefaultQueueCapacity), help: "calls of a client that may wait for a method",
 			more:  "It holds for each host and method, client, budget and priority by itself. 0: no call waits.",
-			value: number(&s.QueueCapacity, 10_000_000),
+			value: atMost(&s.QueueCapacity, 10_000_000),
 		},
 		{
 			name: "QUEUE_TOTAL", group: groupLimits, def: strconv.Itoa(riftrelay.DefaultQueueTotal), help: "calls that may wait in all",
@@ -220,7 +224,7 @@ func declare(in *Invocation, d *draft) []setting {
 		{
 			name: "UPSTREAM_TIMEOUT", group: groupUpstream, def: "90s", help: "wait for an answer, then idle time; 0 = none",
 			more:  "Bounds the wait for the head of an answer, then the time in which its body stands still; never a running body. 0: no bound.",
-			value: duration(&s.UpstreamTimeout, 0, longest, "none"),
+			value: within(&s.UpstreamTimeout, 0, longest, "none"),
 		},
 		{
 			name: "RETRY", group: groupUpstream, help: "502,503,504,reset,timeout: then GETs once more",
@@ -229,10 +233,20 @@ func declare(in *Invocation, d *draft) []setting {
 			value: retry(&s.Retry),
 		},
 		{
-			name: "UPSTREAM_PROXY", group: groupUpstream, help: "proxy to reach Riot through", secret: true,
-			more: "The proxy variables of the environment are ignored: a key must not take a way that nobody chose. " +
-				"With a plain http `UPSTREAM_URL` only socks5:// works.",
-			value: proxyURL(&s.UpstreamProxy),
+			name: "UPSTREAM_PROXY", group: groupUpstream, help: "proxy to reach Riot through; off = none", secret: true,
+			more:  "It goes before `HTTPS_PROXY`. `off`: no proxy, whatever the environment says. With a plain http `UPSTREAM_URL` only socks5:// works.",
+			value: proxyOrOff(&s.UpstreamProxy, &d.noProxy),
+		},
+		{
+			name: "HTTPS_PROXY", lower: true, group: groupUpstream, docOnly: true, help: "the same, as other programs have it", secret: true,
+			more: "Calls to Riot go through this proxy unless `UPSTREAM_PROXY` is set. The key is sent inside TLS, from the relay to Riot: the proxy sees the host's name only. " +
+				"It isn't used for a plain http `UPSTREAM_URL`.",
+			value: environmentProxy(&d.httpsProxy),
+		},
+		{
+			name: "NO_PROXY", lower: true, group: groupUpstream, docOnly: true, help: "hosts that HTTPS_PROXY isn't for",
+			more:  "Names and domains separated by commas, as in `.riotgames.com,kr.api.riotgames.com`; `*` means all.",
+			value: text(&d.exceptions, "names, domains, addresses and networks, separated by commas"),
 		},
 		{
 			name: "UPSTREAM_CA_FILE", group: groupUpstream, help: "PEM file of authorities to trust for Riot",
@@ -270,7 +284,7 @@ func declare(in *Invocation, d *draft) []setting {
 		{
 			name: "SHUTDOWN_TIMEOUT", group: groupLife, def: "20s", help: "time to serve what is queued when stopping",
 			more:  "0: what is queued is refused at once. Calls under way finish in either case, within this time.",
-			value: duration(&s.ShutdownTimeout, 0, longest, ""),
+			value: within(&s.ShutdownTimeout, 0, longest, ""),
 		},
 
 		{
@@ -299,7 +313,8 @@ func declare(in *Invocation, d *draft) []setting {
 			value: toggle(&s.MetricsEndpoints),
 		},
 		{
-			name: "METRICS_ON_RELAY", group: groupObserve, def: "false", help: "serve /metrics on the relay's port as well",
+			name: "METRICS_ON_RELAY", group: groupObserve, help: "serve /metrics on the relay's port as well", unset: "false",
+			more:  "Empty: as `ENABLE_METRICS`, if that is set; otherwise `/metrics` there says where they are.",
 			value: toggle(&s.MetricsOnRelay),
 		},
 		{

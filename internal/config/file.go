@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -115,13 +116,8 @@ func yamlProblem(err error) string {
 
 func declared(name string, known []setting) bool {
 	for _, s := range known {
-		if s.name == name {
+		if slices.Contains(s.names(), name) {
 			return true
-		}
-		for _, a := range s.aliases {
-			if a == name {
-				return true
-			}
 		}
 	}
 	return false

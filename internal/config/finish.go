@@ -54,13 +54,17 @@ func (d *draft) finish(in *Invocation, cmd command, env Env, sources []source, r
 	if s.Admin != "" && sameListener(s.Listen, s.Admin) && !r.wrong["ADMIN_ADDR"] && !r.wrong["PORT"] && !r.wrong["LISTEN_ADDR"] {
 		complain("ADMIN_ADDR", fmt.Errorf("the relay's own is %s", s.Listen))
 	}
+	if given("ENABLE_METRICS", sources, cmd.settings) && !given("METRICS_ON_RELAY", sources, cmd.settings) {
+		s.MetricsOnRelay = s.EnableMetrics // as the relay's first version did
+	}
 	finishMargins(s, sources, cmd.settings, complain)
 	d.buildTable(s, env, complain)
+	d.finishProxy(s, r)
 	if s.UpstreamProxy != nil && strings.HasPrefix(s.UpstreamProxy.Scheme, "http") && strings.HasPrefix(s.UpstreamURL, "http://") {
 		// Such a proxy gets the whole URL, and makes the Host header of it: not Riot's.
 		complain("UPSTREAM_PROXY", fmt.Errorf("UPSTREAM_URL is %s, plain http, for which no proxy of this kind can be used; socks5:// can", s.UpstreamURL))
 	}
-	d.finishBudgets(s, cmd.settings, complain)
+	d.finishBudgets(s, cmd.settings, complain, r)
 	if env.reloads != onlyKeys {
 		d.finishClients(s, env, cmd, sources, complain, r)
 	}

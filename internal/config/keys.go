@@ -22,11 +22,15 @@ func keys(to *[]riftrelay.Key) value {
 			return strings.Join(shown, ",")
 		},
 		read: func(text string) error {
-			list, problems := readKeys(strings.Split(unquote(text), ","), func(i int) string { return fmt.Sprintf("key %d", i) })
+			parts, places, notes := onceEach(strings.Split(unquote(text), ","))
+			list, problems := readKeys(parts, func(i int) string { return fmt.Sprintf("key %d", places[i]) })
 			if len(problems) > 0 {
 				return partsError(problems)
 			}
 			*to = list
+			if len(notes) > 0 {
+				return adjusted(strings.Join(notes, "; "))
+			}
 			return nil
 		},
 	}

@@ -6,17 +6,20 @@ import (
 	"riftrelay"
 )
 
+// given reports whether a source has a value for a setting.
+func given(name string, sources []source, known []setting) bool {
+	for _, k := range known {
+		if k.name == name {
+			f, _ := k.find(sources, &report{})
+			return f.where != byDefault
+		}
+	}
+	return false
+}
+
 // finishMargins puts the settings of J in order, J_MIN ≤ ADDITIONAL_WINDOW_SIZE ≤ J_MAX: what isn't set gives way to what is.
 func finishMargins(s *Settings, sources []source, known []setting, complain func(string, error)) {
-	given := func(name string) bool {
-		for _, k := range known {
-			if k.name == name {
-				f, _ := k.find(sources, &report{})
-				return f.where != byDefault
-			}
-		}
-		return false
-	}
+	given := func(name string) bool { return given(name, sources, known) }
 	const margin, least, most = "ADDITIONAL_WINDOW_SIZE", "J_MIN", "J_MAX"
 	if !given(least) {
 		s.MinMargin = min(riftrelay.DefaultMinMargin, s.Margin)

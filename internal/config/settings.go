@@ -54,9 +54,10 @@ type Settings struct {
 	ForwardUnknownHosts bool
 	ForwardUnknownPaths bool
 
-	UpstreamURL     string         // without a trailing slash; may contain {host}
-	UpstreamProxy   *url.URL       // nil = none
-	UpstreamCAs     *x509.CertPool // the authorities of UPSTREAM_CA_FILE; nil = the system's
+	UpstreamURL     string                           // without a trailing slash; may contain {host}
+	UpstreamProxy   *url.URL                         // nil = none
+	ProxyOf         func(*url.URL) (*url.URL, error) // of HTTPS_PROXY and NO_PROXY; nil = none
+	UpstreamCAs     *x509.CertPool                   // the authorities of UPSTREAM_CA_FILE; nil = the system's
 	UpstreamHTTP2   bool
 	UpstreamTimeout time.Duration // 0 = none
 	Retry           riftrelay.Retry

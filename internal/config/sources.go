@@ -140,7 +140,7 @@ func (s setting) find(sources []source, r *report) (finding, bool) {
 		if s.flagOnly && src.where != onCommandLine {
 			continue
 		}
-		for j, name := range append([]string{s.name}, s.aliases...) {
+		for j, name := range s.names() {
 			text, ok := src.lookup(name)
 			text = strings.TrimSpace(text)
 			if !ok || text == "" && !s.emptyValue && src.where != onCommandLine {
@@ -163,6 +163,15 @@ func (s setting) find(sources []source, r *report) (finding, bool) {
 	return finding{s.def, byDefault}, false
 }
 
+// names are those that s may be set by.
+func (s setting) names() []string {
+	names := append([]string{s.name}, s.aliases...)
+	if s.lower {
+		names = append(names, strings.ToLower(s.name))
+	}
+	return names
+}
+
 // fill reads s from the sources, or reports why not.
 func (s setting) fill(sources []source, r *report) Effective {
 	f, _ := s.find(sources, r)
@@ -173,7 +182,11 @@ func (s setting) fill(sources []source, r *report) Effective {
 	if f.text == "" && s.def == "" {
 		return e
 	}
-	if err := s.value.read(f.text); err != nil {
+	err := s.value.read(f.text)
+	var note adjusted
+	if errors.As(err, &note) {
+		r.warn(fmt.Sprintf("%s: %s (set %s)", s.shown(f), note, f.where))
+	} else if err != nil {
 		s.complain(f, err, r)
 		return e
 	}
@@ -192,14 +205,19 @@ func (s setting) complain(f finding, err error, r *report) {
 		}
 		return
 	}
-	shown := fmt.Sprintf("is %q", f.text)
-	if s.secret {
-		shown = "is not shown"
-	}
+	shown := s.shown(f)
 	if detail := err.Error(); detail != "" {
 		shown += " (" + strings.ReplaceAll(detail, "\n", "; ") + ")"
 	}
-	r.bad(s.name, fmt.Sprintf("%s %s; allowed: %s (set %s)", s.label(), shown, s.value.allowed, f.where))
+	r.bad(s.name, fmt.Sprintf("%s; allowed: %s (set %s)", shown, s.value.allowed, f.where))
+}
+
+// shown names the setting and, if it may be seen, what it was set to.
+func (s setting) shown(f finding) string {
+	if s.secret {
+		return s.label() + " is not shown"
+	}
+	return fmt.Sprintf("%s is %q", s.label(), f.text)
 }
 
 // flag is the name on the command line; what isn't a flag has none, and is

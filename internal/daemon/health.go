@@ -48,7 +48,9 @@ func (h *health) forget() {
 // alive says that the process is up, whatever else is the matter.
 func (h *health) alive(w http.ResponseWriter, r *http.Request) {
 	if readOnly(w, r) {
-		writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("X-Riftrelay-Source", "relay")
+		w.WriteHeader(http.StatusNoContent)
 	}
 }
 
@@ -116,7 +118,7 @@ func healthcheck(ctx context.Context, url string, out io.Writer) error {
 		return fmt.Errorf("unhealthy: %s: %w", url, err)
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
+	if resp.StatusCode != http.StatusNoContent && resp.StatusCode != http.StatusOK { // 200: relays before v0.2
 		return fmt.Errorf("unhealthy: %s answers %s", url, resp.Status)
 	}
 	_, err = fmt.Fprintf(out, "healthy: %s\n", url)

@@ -96,7 +96,7 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks, store 
 	keeper := &keeper{file: s.StateFile, limiter: limiter, log: log, written: meters.StateWritten}
 	keeper.load()
 
-	base := riftrelay.NewBase(riftrelay.BaseOptions{Proxy: s.UpstreamProxy, RootCAs: s.UpstreamCAs, DisableHTTP2: !s.UpstreamHTTP2})
+	base := newBase(s)
 	pipeline := &riftrelay.Transport{
 		Limiter: limiter, Base: base, Upstream: s.UpstreamURL, Timeout: s.UpstreamTimeout, Retry: s.Retry,
 	}
@@ -106,9 +106,7 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks, store 
 		"/healthz": http.HandlerFunc(health.alive),
 		"/readyz":  http.HandlerFunc(health.ready),
 	}
-	if s.MetricsOnRelay {
-		local["/metrics"] = meters.Handler()
-	}
+	local["/metrics"] = metricsOnRelay(s, meters)
 	r.limiter, r.pipeline, r.base, r.health, r.keeper = limiter, pipeline, base, health, keeper
 	keys := s.Keys()
 	r.keys.Store(&keys)

@@ -51,7 +51,7 @@ func tryKeys(ctx context.Context, s *config.Settings, out io.Writer) error {
 	if len(calls) == 0 {
 		return errors.New("--online: no method to try keys with; allowed: a METHODS_FILE with a GET without parameters, such as /lol/status/v4/platform-data")
 	}
-	base := riftrelay.NewBase(riftrelay.BaseOptions{Proxy: s.UpstreamProxy, RootCAs: s.UpstreamCAs, DisableHTTP2: !s.UpstreamHTTP2})
+	base := newBase(s)
 	defer base.CloseIdleConnections()
 	keys := s.Keys()
 	width := 0

@@ -59,6 +59,7 @@ func Handler(d openapi.Document) http.Handler {
 	}
 	page := strings.NewReplacer("{{title}}", html.EscapeString(d.Info.Title), "{{expansion}}", expansion).Replace(string(read(own, "page.html")))
 	files[""] = newAsset("text/html; charset=utf-8", []byte(page))
+	files["index.html"] = files[""]
 
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")

@@ -1,0 +1,116 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"riftrelay"
+)
+
+// The relay's first version accepted values that mean nothing here, or more than there can be. They keep a relay from
+// starting no more than they did there: what is meant is used, and a warning says what that is.
+
+// adjusted is what a value's read says when it has kept something other than the text.
+type adjusted string
+
+func (a adjusted) Error() string { return string(a) }
+
+// within uses the nearest value that is allowed where a duration is out of bounds.
+func within(to *time.Duration, least, most time.Duration, zero string) value {
+	v := duration(to, least, most, zero)
+	read := v.read
+	v.read = func(text string) error {
+		d, ok := parseDuration(text)
+		if !ok || d >= least && d <= most {
+			return read(text)
+		}
+		*to = min(max(d, least), most)
+		return adjusted(fmt.Sprintf("%s is used, as the nearest value", shortDuration(*to)))
+	}
+	v.show = func() string { return shortDuration(*to) }
+	return v
+}
+
+// atMost uses the most where a number is larger.
+func atMost(to *int, most int) value {
+	v := number(to, most)
+	read := v.read
+	v.read = func(text string) error {
+		if digits := strings.TrimPrefix(text, "+"); digits == "" || strings.Trim(digits, "0123456789") != "" || read(text) == nil {
+			return read(text)
+		}
+		*to = most
+		return adjusted(fmt.Sprintf("%d is used, as the nearest value", most))
+	}
+	v.show = func() string { return fmt.Sprint(*to) }
+	return v
+}
+
+// tolerantQuotas reads limits with spaces and empty parts. Of two limits for one window it uses the lower one.
+func tolerantQuotas(to *string) value {
+	v := quotas(to)
+	read := v.read
+	v.read = func(text string) error {
+		if read(text) == nil {
+			return nil
+		}
+		var parts []string
+		for part := range strings.SplitSeq(text, ",") {
+			calls, seconds, _ := strings.Cut(part, ":")
+			part = strings.TrimSpace(calls) + ":" + strings.TrimSpace(seconds)
+			if part != ":" {
+				parts = append(parts, part)
+			}
+		}
+		clean := strings.Join(lowerOfTwo(parts), ",")
+		if clean == "" {
+			clean = riftrelay.DefaultAppLimit
+		}
+		if err := read(clean); err != nil {
+			return err
+		}
+		return adjusted(clean + " is used")
+	}
+	v.show = func() string { return *to }
+	return v
+}
+
+func lowerOfTwo(parts []string) []string {
+	var kept []string
+	for _, part := range parts {
+		calls, window, _ := strings.Cut(part, ":")
+		same := slices.IndexFunc(kept, func(k string) bool { _, w, _ := strings.Cut(k, ":"); return w == window })
+		switch {
+		case same < 0:
+			kept = append(kept, part)
+		case len(calls)+1+len(window) < len(kept[same]) || len(part) == len(kept[same]) && part < kept[same]:
+			kept[same] = part
+		}
+	}
+	return kept
+}
+
+// onceEach leaves empty parts and keys that came before out of a list of keys. Keys are named by their places, which places
+// has of those that are kept.
+func onceEach(parts []string) (kept []string, places []int, notes []string) {
+	first := map[string]int{}
+	for i, part := range parts {
+		_, key, named := strings.Cut(part, "=")
+		if !named {
+			key = part
+		}
+		if key = strings.TrimSpace(key); strings.TrimSpace(part) == "" {
+			notes = append(notes, fmt.Sprintf("part %d is empty and is left out", i))
+			continue
+		}
+		if j, again := first[key]; again && key != "" {
+			notes = append(notes, fmt.Sprintf("key %d is the same as key %d and is used once; later keys move up by one place", i, j))
+			continue
+		}
+		first[key] = i
+		kept, places = append(kept, part), append(places, i)
+	}
+	return kept, places, notes
+}
