@@ -42,8 +42,7 @@ type attempt struct {
 	idle   *time.Timer // cancels with ErrUpstreamTimeout; nil without a bound
 
 	mu      sync.Mutex // the hooks run on net/http's goroutines
-	line    connection
-	wire    *wire // nil unless it tells when the request has left
+	wire    *wire      // nil unless it tells when the request has left
 	body    *replay
 	traced  bool  // the base calls hooks at all
 	linked  bool  // a connection has come
@@ -124,16 +123,9 @@ func (a *attempt) why(ctx context.Context, err error) error {
 // observe learns from the head of the answer, or settles a try without one.
 func (a *attempt) observe(resp *http.Response, err error) learned {
 	a.took = time.Since(a.began)
-	a.mu.Lock()
-	a.line.stopLooking(a.t)
-	var tcp limit.TCP
-	if err == nil {
-		tcp = a.line.now()
-	}
-	a.mu.Unlock()
 	if err == nil {
 		a.to.heard.Store(a.began.Add(a.took).UnixNano())
-		return a.permit.observe(resp.StatusCode, resp.Header, tcp)
+		return a.permit.observe(resp.StatusCode, resp.Header)
 	}
 	if a.sent() {
 		a.permit.Sent()
@@ -170,7 +162,6 @@ func (a *attempt) wrote(info httptrace.WroteRequestInfo) {
 		return // it went no further than a buffer
 	}
 	a.written = true
-	a.line.wrote(a)
 	wire := a.wire
 	a.mu.Unlock()
 	if wire != nil && info.Err == nil {
@@ -182,20 +173,6 @@ func (a *attempt) wrote(info httptrace.WroteRequestInfo) {
 
 // left is called when the end of the request is with the system.
 func (a *attempt) left() { a.permit.Sent() }
-
-// pending looks at the connection of a call that has had no answer for a while.
-func (a *attempt) pending() {
-	a.mu.Lock()
-	over := a.line.look == nil
-	var tcp limit.TCP
-	if !over {
-		tcp = a.line.looked()
-	}
-	a.mu.Unlock()
-	if !over {
-		a.permit.pending(tcp)
-	}
-}
 
 // getConn is called before a connection is looked for: so the base calls hooks.
 func (a *attempt) getConn(string) {
@@ -240,7 +217,6 @@ func (a *attempt) gotConn(info httptrace.GotConnInfo) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.linked, a.kept = true, info.Reused || info.WasIdle
-	a.line.got(info.Conn)
 	a.wire = wireOf(info.Conn)
 	if a.written && a.refused == nil {
 		a.refused = errSentAgain

@@ -60,7 +60,6 @@ func (t *Transport) init() {
 	if t.base == nil {
 		t.base = NewBase(BaseOptions{})
 	}
-	t.tcp = t.tcpOf()
 	upstream := t.Upstream
 	if upstream == "" {
 		upstream = DefaultUpstream

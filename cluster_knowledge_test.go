@@ -174,27 +174,6 @@ func TestReplicasShareTheSmallestLimit(t *testing.T) {
 	})
 }
 
-// A replica that starts has its peers' J at once.
-func TestMarginTravels(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cfg := oneLimit("500:10")
-		cfg.Latency = riotsim.Latency{Up: 20 * time.Millisecond, UpJitter: 300 * time.Millisecond, Down: 20 * time.Millisecond}
-		f := newFlock(t, cfg, patient, time.Millisecond)
-		during(t, 20*time.Second, func(ctx context.Context, wg *sync.WaitGroup) { f.replicas[0].load(ctx, wg, 100, byPUUID) })
-		late := f.add(t, time.Millisecond)
-		during(t, 3*time.Second, func(ctx context.Context, wg *sync.WaitGroup) {
-			f.replicas[0].load(ctx, wg, 100, byPUUID)
-			late.load(ctx, wg, 2, byPUUID)
-		})
-		f.mustHold(t)
-		was, now := margin(f.replicas[0]), margin(late)
-		t.Logf("J %v, of the new one %v", was, now)
-		if now < 250*time.Millisecond {
-			t.Errorf("the new one has J %v, the other %v", now, was)
-		}
-	})
-}
-
 func margin(r *replica) time.Duration { return r.limiter.Snapshot().Margin }
 
 // Several keys: each has its own budget, and each is used to the full.

@@ -50,7 +50,7 @@ func TestReplicasUseTheLimitTogether(t *testing.T) {
 					t.Logf("use %.4f, fairness %.4f of %v", use, jain(shares), shares)
 					want := 0.98
 					if set.w == time.Second {
-						want = 0.97
+						want = 0.93 // a window and a round trip of 50 ms make 0.952
 					}
 					if use < want || jain(shares) < 0.95 {
 						t.Errorf("use %.4f, fairness %.4f; want at least %.2f and 0.95", use, jain(shares), want)

@@ -32,17 +32,16 @@ type Config struct {
 	// (Burst) sends as soon as a slot is free.
 	Pacing float64
 
-	// Margin is J, the greatest variation of the one-way delay to Riot that
-	// is allowed for: a call counts against a window until the window's length
-	// after its answer, or after its sending plus J, whichever is earlier. J
-	// starts here, and is then learned for each host from its answers, between
-	// MinMargin and MaxMargin. 0 means 150 ms, or what is nearest to that
-	// between the two.
+	// Margin is J, the longest that a call is allowed to take on its way to Riot:
+	// a call counts against a window until the window's length after its answer,
+	// or after its sending plus J, whichever is earlier. J is never less than
+	// Margin. It is more where every answer takes longer than that, and for a
+	// while after a 429 of our own making. 0 means 150 ms.
 	Margin time.Duration
 
-	// MinMargin and MaxMargin bound J. 0 means 5 ms and 2 s, or Margin where
-	// that lies outside. Equal ones fix J.
-	MinMargin, MaxMargin time.Duration
+	// MaxMargin is the most that J becomes. 0 means 2 s, or Margin if that is
+	// more. If it equals Margin, J is fixed.
+	MaxMargin time.Duration
 
 	// DefaultAppLimit is assumed for an application before Riot's first
 	// headers, in Riot's own form "20:1,100:120" (calls:seconds). Empty means
@@ -120,7 +119,6 @@ const (
 // Defaults of Config.
 const (
 	DefaultMargin           = 150 * time.Millisecond
-	DefaultMinMargin        = 5 * time.Millisecond
 	DefaultMaxMargin        = 2 * time.Second
 	DefaultAppLimit         = "20:1,100:120"
 	DefaultQueueCapacity    = 2048
@@ -144,26 +142,17 @@ func (c Config) withDefaults() (Config, []limit.Quota, error) {
 	if !(c.Pacing >= 0 && c.Pacing <= 1) { // also refuses NaN
 		bad("Pacing", c.Pacing, "0 (spread) to 1 (burst)")
 	}
-	if c.MinMargin == 0 {
-		c.MinMargin = DefaultMinMargin
-		if c.Margin > 0 {
-			c.MinMargin = min(c.MinMargin, c.Margin)
-		}
+	if c.Margin == 0 {
+		c.Margin = DefaultMargin
 	}
 	if c.MaxMargin == 0 {
-		c.MaxMargin = max(DefaultMaxMargin, c.MinMargin, min(c.Margin, maxMargin))
+		c.MaxMargin = max(DefaultMaxMargin, min(c.Margin, maxMargin))
 	}
-	if c.Margin == 0 {
-		c.Margin = min(max(DefaultMargin, c.MinMargin), c.MaxMargin)
+	if c.Margin < 0 || c.Margin > maxMargin {
+		bad("Margin", c.Margin, "1ns to 1m, 0 for the default")
 	}
-	if c.MinMargin < 0 || c.MinMargin > maxMargin {
-		bad("MinMargin", c.MinMargin, "1ns to 1m, 0 for the default")
-	}
-	if c.MaxMargin < c.MinMargin || c.MaxMargin > maxMargin {
-		bad("MaxMargin", c.MaxMargin, fmt.Sprintf("MinMargin (%v) to 1m, 0 for the default", c.MinMargin))
-	}
-	if c.Margin < c.MinMargin || c.Margin > c.MaxMargin {
-		bad("Margin", c.Margin, fmt.Sprintf("MinMargin (%v) to MaxMargin (%v), 0 for the default", c.MinMargin, c.MaxMargin))
+	if c.MaxMargin < c.Margin || c.MaxMargin > maxMargin {
+		bad("MaxMargin", c.MaxMargin, fmt.Sprintf("Margin (%v) to 1m, 0 for the default", c.Margin))
 	}
 	if c.DefaultAppLimit == "" {
 		c.DefaultAppLimit = DefaultAppLimit

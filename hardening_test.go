@@ -185,7 +185,7 @@ func TestLowCountsFreeNothing(t *testing.T) {
 			Latency: riotsim.Latency{Of: func(n uint64) (up, down time.Duration) { // answers overtake each other
 				return time.Duration(n*7919%140) * time.Millisecond, time.Duration(n*104729%3000) * time.Millisecond
 			}},
-		}, riftrelay.Config{Pacing: riftrelay.Burst, AdmissionTimeout: -1, MinMargin: riftrelay.DefaultMargin})
+		}, riftrelay.Config{Pacing: riftrelay.Burst, AdmissionTimeout: -1})
 		ctx, stop := context.WithCancel(t.Context())
 		time.AfterFunc(10*time.Minute, stop)
 		backlog(ctx, t, s.client, 40, byPUUID).Wait()

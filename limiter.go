@@ -70,7 +70,6 @@ func New(cfg Config) (*Limiter, error) {
 	l.machine = admit.New(admit.Config{
 		Burst:         cfg.Pacing,
 		Margin:        cfg.Margin,
-		MinMargin:     cfg.MinMargin,
 		MaxMargin:     cfg.MaxMargin,
 		Assumed:       assumed,
 		API:           apisOf(cfg.Table),

@@ -108,23 +108,9 @@ func (p Permit) Sent() {
 	}
 }
 
-// pending notes what the connection tells of a call without an answer.
-func (p Permit) pending(tcp limit.TCP) {
-	if p.l == nil {
-		return
-	}
-	p.l.mu.Lock()
-	defer p.l.unlock()
-	if p.live() {
-		now := p.l.now()
-		p.l.machine.Pending(now, p.p, tcp)
-		p.l.poll(now)
-	}
-}
-
 // Observe ends the permit with the head of Riot's answer and learns from it,
 // whatever its status: also how the key is.
-func (p Permit) Observe(status int, h http.Header) { p.observe(status, h, limit.TCP{}) }
+func (p Permit) Observe(status int, h http.Header) { p.observe(status, h) }
 
 // learned is what an answer taught.
 type learned struct {
@@ -132,7 +118,7 @@ type learned struct {
 	elsewhere *held // a key that can serve the call, where its own can't
 }
 
-func (p Permit) observe(status int, h http.Header, tcp limit.TCP) learned {
+func (p Permit) observe(status int, h http.Header) learned {
 	if p.l == nil {
 		return learned{}
 	}
@@ -142,7 +128,6 @@ func (p Permit) observe(status int, h http.Header, tcp limit.TCP) learned {
 		AppCount:    joined(h, "X-App-Rate-Limit-Count"),
 		MethodLimit: joined(h, "X-Method-Rate-Limit"),
 		MethodCount: joined(h, "X-Method-Rate-Limit-Count"),
-		TCP:         tcp,
 	}
 	said := verdict(status, a.AppLimit, h)
 	if status == http.StatusTooManyRequests {

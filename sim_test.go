@@ -139,7 +139,7 @@ func TestUseUnderBacklog(t *testing.T) {
 						}
 						synctest.Test(t, func(t *testing.T) {
 							use := useOf(t, set, windows, delay.latency, riftrelay.Config{
-								Pacing: pacing, AdmissionTimeout: -1, MinMargin: riftrelay.DefaultMargin, MaxMargin: riftrelay.DefaultMargin,
+								Pacing: pacing, AdmissionTimeout: -1, MaxMargin: riftrelay.DefaultMargin,
 							})
 							want := 0.98
 							if set.w == time.Second {
@@ -200,9 +200,9 @@ func TestUseWithLearnedMargin(t *testing.T) {
 						}
 						synctest.Test(t, func(t *testing.T) {
 							use := useOf(t, set, windows, delay.latency, riftrelay.Config{Pacing: pacing, AdmissionTimeout: -1})
-							want := map[string]float64{"50ms": 0.996, "200±150ms": 0.98}[delay.name]
+							want := map[string]float64{"50ms": 0.994, "200±150ms": 0.982}[delay.name]
 							if set.w == time.Second {
-								want = map[string]float64{"50ms": 0.985, "200±150ms": 0.84}[delay.name]
+								want = map[string]float64{"50ms": 0.945, "200±150ms": 0.84}[delay.name]
 							}
 							if use < want {
 								t.Errorf("use %.4f, want at least %.3f", use, want)

@@ -2,7 +2,6 @@ package riftrelay
 
 import (
 	"errors"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -47,17 +46,7 @@ type Transport struct {
 	// The zero value is never.
 	Retry Retry
 
-	// TCPInfo tells what the system knows of a connection of Base's, Resent
-	// counted since it began: then J is learned from the network's delay alone,
-	// without the time that Riot takes for the answer. The conn is that of the
-	// httptrace hook GotConn. Nil means to ask the system, if it is Linux and
-	// Base a *http.Transport without Proxy. Where connections end at a proxy
-	// unseen, set it to one that gives the zero value, which is nothing.
-	TCPInfo func(conn net.Conn) limit.TCP
-
-	tcp     func(net.Conn) limit.TCP
 	retries allowance
-	looks   sync.Pool // of *look
 	once    sync.Once
 	base    http.RoundTripper
 	targets targets
@@ -118,7 +107,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		t.retries.called()
 
 		// 3 forward
-		a := &attempt{t: t, parent: req.Context(), route: r, priority: o.Priority, to: to, try: try, permit: permit, body: body, line: connection{ask: t.tcp}, began: time.Now()}
+		a := &attempt{t: t, parent: req.Context(), route: r, priority: o.Priority, to: to, try: try, permit: permit, body: body, began: time.Now()}
 		err = a.outgoing(req, path)
 		var resp *http.Response
 		if err == nil {

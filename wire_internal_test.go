@@ -29,7 +29,7 @@ func (c stallingConn) Write(p []byte) (int, error) {
 func TestSentWhenItHasLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const stall, margin = 300 * time.Millisecond, 50 * time.Millisecond
-		l, err := New(Config{Keys: []Key{{Value: "RGAPI-x"}}, DefaultAppLimit: "1:1", Margin: margin, MinMargin: margin, MaxMargin: margin})
+		l, err := New(Config{Keys: []Key{{Value: "RGAPI-x"}}, DefaultAppLimit: "1:1", Margin: margin, MaxMargin: margin})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -80,7 +80,7 @@ func (m *Machine) ask(now limit.Instant, a *account) *Ask {
 	if a.flush = limit.Never; len(a.done) > 0 {
 		a.flush = now
 	}
-	q.Burst, q.Margin, q.Trip, q.Horizon = m.cfg.Burst, a.host.margin.J(), a.host.margin.Least(), m.horizon(a, q)
+	q.Burst, q.Margin, q.Horizon = m.cfg.Burst, a.host.margin.J(), m.horizon(a, q)
 	if a.key >= 0 {
 		q.Assumed = m.cfg.Assumed
 	}

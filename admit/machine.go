@@ -10,9 +10,8 @@ import (
 type Config struct {
 	Keys          int           // number of keys, all of one group; SetKeys changes them
 	Burst         float64       // share of each window that needs no pacing, 0 to 1
-	Margin        time.Duration // J at first
-	MinMargin     time.Duration // J is learned from here
-	MaxMargin     time.Duration // to here; 0 = it stays as at first
+	Margin        time.Duration // J, and the least that it becomes
+	MaxMargin     time.Duration // the most that it becomes; 0 = it stays as it is
 	Assumed       []limit.Quota // of an application, before Riot's first headers
 	Tolerance     int           // 429s of our own making a minute, in one scope, before it halves its limits
 	QueueCapacity int           // calls waiting for one host and method, of one client, budget and priority
@@ -231,10 +230,9 @@ func (m *Machine) burst(c class) float64 {
 	return m.cfg.Burst
 }
 
-func (m *Machine) newMargin() *limit.Margin {
-	b := limit.Bounds{Start: m.cfg.Margin, Min: m.cfg.MinMargin, Max: m.cfg.MaxMargin}
-	if b.Max == 0 {
-		b.Min, b.Max = b.Start, b.Start
-	}
-	return limit.NewMargin(b)
+// newMargin makes a margin that starts at what it was, if that is known and
+// within its bounds.
+func (m *Machine) newMargin(was time.Duration) *limit.Margin {
+	most := max(m.cfg.Margin, m.cfg.MaxMargin)
+	return limit.NewMargin(limit.Bounds{Start: min(max(was, m.cfg.Margin), most), Min: m.cfg.Margin, Max: most})
 }

@@ -49,7 +49,7 @@ func TestRandomOperations(t *testing.T) {
 				cfg.Alias = func(_, method string) string { return map[string]string{"/x": "x"}[method] }
 			}
 			if seed%2 == 1 {
-				cfg.MinMargin, cfg.MaxMargin = 5*time.Millisecond, 2*time.Second // J is learned
+				cfg.Margin, cfg.MaxMargin = 5*time.Millisecond, 2*time.Second // J is learned
 			}
 			c.m = New(cfg)
 			for range 400 {

@@ -21,7 +21,6 @@ func (m *Machine) Replied(now, sentAt limit.Instant, q *Ask, r limit.Reply) {
 		app, _ := m.scopesOf(a, q)
 		app.Adopt(now, r.App)
 	}
-	a.host.margin.Compare(now, r.Margin, r.Trip)
 	bases := make([]*limit.Bases, len(q.buckets))
 	for i, b := range q.buckets {
 		_, s := m.use(b, a.key)

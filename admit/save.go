@@ -143,7 +143,7 @@ func (m *Machine) Restore(now limit.Instant, v Saved, gap Gap) (scopes int) {
 		busy[s.Host], anyBusy = s.Busy, anyBusy || s.Busy
 		if m.hosts[s.Host] == nil && !stale && len(m.hosts) < maxHosts {
 			h := m.newHost(s.Host)
-			h.margin = m.marginFrom(s.Margin)
+			h.margin = m.newMargin(s.Margin)
 			m.hosts[s.Host] = h
 		}
 	}
@@ -227,13 +227,4 @@ func (v Saved) longest() time.Duration {
 		}
 	}
 	return longest
-}
-
-// marginFrom makes a margin that starts at what it was, but not below where
-// one without a past starts.
-func (m *Machine) marginFrom(saved time.Duration) *limit.Margin {
-	if m.cfg.MaxMargin == 0 || saved <= m.cfg.Margin {
-		return m.newMargin()
-	}
-	return limit.NewMargin(limit.Bounds{Start: min(saved, m.cfg.MaxMargin), Min: m.cfg.MinMargin, Max: m.cfg.MaxMargin})
 }

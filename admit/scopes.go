@@ -34,7 +34,7 @@ func (m *Machine) bucket(now limit.Instant, r Request) *bucket {
 }
 
 func (m *Machine) newHost(name string) *host {
-	h := &host{name: name, ring: m.ring, apps: make([]*limit.Scope, len(m.ring.keys)), margin: m.newMargin(), endpoints: map[string]*endpoint{}}
+	h := &host{name: name, ring: m.ring, apps: make([]*limit.Scope, len(m.ring.keys)), margin: m.newMargin(0), endpoints: map[string]*endpoint{}}
 	h.pos, h.node.host = -1, h
 	return h
 }

@@ -1,10 +1,6 @@
 package admit
 
-import (
-	"time"
-
-	"riftrelay/limit"
-)
+import "riftrelay/limit"
 
 // Sent notes that the call was written.
 func (m *Machine) Sent(now limit.Instant, p *Permit) {
@@ -25,11 +21,11 @@ func (m *Machine) Answer(now limit.Instant, p *Permit, a limit.Answer) limit.Les
 	margin := h.margin
 	sentAt, sent := p.hold.IsSent()
 	if sent {
-		margin.Answered(now, now.Sub(sentAt), a.TCP)
+		margin.Answered(now, now.Sub(sentAt))
 	}
 	lesson := m.learn(now, p, a, app, method)
 	if sent && (lesson.Unexplained || lesson.Tripped) {
-		margin.Exceeded(now, now.Sub(sentAt), a.TCP)
+		margin.Exceeded(now, now.Sub(sentAt))
 	}
 	if lesson.AppTighter || lesson.MethodTighter {
 		m.tightened(p.bucket, lesson)
@@ -41,25 +37,13 @@ func (m *Machine) Answer(now limit.Instant, p *Permit, a limit.Answer) limit.Les
 			}
 		}
 	}
-	back := time.Duration(0)
-	if sent {
-		back = margin.Back(now.Sub(sentAt))
-	}
-	at := p.hold.Settle(now, margin.J(), back)
+	at := p.hold.Settle(now, margin.J())
 	if m.desk != nil {
 		m.settled(now, p, at, false)
 		m.taught(now, p, a, lesson, app, method)
 	}
 	m.finish(now, p)
 	return lesson
-}
-
-// Pending notes what the connection tells of a call that was sent and has no
-// answer yet.
-func (m *Machine) Pending(now limit.Instant, p *Permit, tcp limit.TCP) {
-	if sentAt, sent := p.hold.IsSent(); sent {
-		p.bucket.host.margin.Pending(now, now.Sub(sentAt), tcp)
-	}
 }
 
 // Stands reports whether a call that was admitted may still be sent: no 429 has

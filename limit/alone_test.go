@@ -25,7 +25,7 @@ func TestShareOfLessThanACall(t *testing.T) {
 			if now = at; now < start.Add(20*time.Minute) {
 				h.Take(now, Policy{Burst: 1, Margin: j150}, nil, s)
 				h.Sent(now, j150)
-				h.Settle(now, j150, 0)
+				h.Settle(now, j150)
 				sent = append(sent, now)
 			}
 		}

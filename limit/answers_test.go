@@ -185,6 +185,6 @@ func (r *rig) learn(now Instant, h *Hold, a Answer) Lesson {
 			other.Join(now, j150)
 		}
 	}
-	h.Settle(now, j150, 0)
+	h.Settle(now, j150)
 	return l
 }

@@ -16,7 +16,7 @@ func (r *rig) call(now Instant, h *Hold, p Policy, a *Answer) {
 	if a != nil {
 		Learn(now.Add(time.Millisecond), *a, h, &r.service, r.app, r.method, p.Margin)
 	}
-	h.Settle(now.Add(time.Millisecond), p.Margin, 0)
+	h.Settle(now.Add(time.Millisecond), p.Margin)
 }
 
 func steady() (*rig, *Hold, Policy) {

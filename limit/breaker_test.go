@@ -15,7 +15,7 @@ func TestBreaker(t *testing.T) {
 		h.Sent(now, j)
 		l := Learn(now, Answer{Status: 429, Type: "method", RetryAfter: []string{"1"}, MethodLimit: "100:10,1:60", MethodCount: "1:10,2:60"}, h, service, nil, s, j)
 		h.Join(now, j)
-		h.Settle(now, j, 0)
+		h.Settle(now, j)
 		return l
 	}
 	n := func() int { return s.windows[0].n() }
@@ -46,7 +46,7 @@ func TestBreaker(t *testing.T) {
 		h.Take(now, Policy{Margin: j}, service, s)
 		h.Sent(now, j)
 		Learn(now, Answer{Status: 200, MethodLimit: "100:10"}, h, service, nil, s, j)
-		h.Settle(now, j, 0)
+		h.Settle(now, j)
 		if n() != want {
 			t.Errorf("after %v: limit used to %d, want %d", time.Duration(now), n(), want)
 		}
@@ -64,7 +64,7 @@ func TestBreaker(t *testing.T) {
 		if Learn(now.Add(time.Duration(i)), Answer{Status: 429, Type: "service"}, h, service, nil, s, j).Tripped {
 			t.Error("a service's 429 trips")
 		}
-		h.Settle(now, j, 0)
+		h.Settle(now, j)
 	}
 }
 
@@ -80,7 +80,7 @@ func TestBreakerIsSaved(t *testing.T) {
 		h.Sent(now, j)
 		l := Learn(now, Answer{Status: 429, Type: "method", RetryAfter: []string{"1"}, MethodLimit: "100:10", MethodCount: "1:10"}, h, service, nil, s, j)
 		h.Join(now, j)
-		h.Settle(now, j, 0)
+		h.Settle(now, j)
 		return l.Tripped
 	}
 	for i := range 5 { // the second and the fourth trip, the fifth is the next one's first

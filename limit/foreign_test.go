@@ -60,7 +60,7 @@ func TestOwnCallsAreNotOthers(t *testing.T) {
 		{"slow answer, its time's charges expired since", func(r *rig) {
 			for i := range 50 {
 				h := r.send(Instant(i))
-				h.Settle(ms[Instant](1), j150, 0)
+				h.Settle(ms[Instant](1), j150)
 			}
 			slow := r.send(ms[Instant](9900))
 			r.learn(ms[Instant](12_900), slow, counts("51:10"))
@@ -68,7 +68,7 @@ func TestOwnCallsAreNotOthers(t *testing.T) {
 		{"answer of a window that is over", func(r *rig) {
 			hung := r.send(0)
 			for i := range 50 { // would be 49 calls of others if they weren't known
-				r.send(Instant(i)).Settle(ms[Instant](1), j150, 0)
+				r.send(Instant(i)).Settle(ms[Instant](1), j150)
 			}
 			r.learn(ms[Instant](60_000), hung, counts("99:10"))
 		}},

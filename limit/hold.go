@@ -129,19 +129,19 @@ func (c *charge) send(now Instant, j time.Duration) {
 // IsSent reports whether the call was written, and when.
 func (h *Hold) IsSent() (at Instant, ok bool) { return h.sentAt, h.sent }
 
-// Settle ends a call whose answer's head came at now, at least back after
-// Riot counted it, see Margin.Back. A call that was never reported as sent
-// counts as sent now. It gives u, when the charges' time begins.
-func (h *Hold) Settle(now Instant, j, back time.Duration) (u Instant) {
+// Settle ends a call whose answer's head came at now: Riot has counted the call
+// by then. A call that was never reported as sent counts as sent now. Settle
+// returns u, when the charges' time begins.
+func (h *Hold) Settle(now Instant, j time.Duration) (u Instant) {
 	h.Sent(now, j)
 	for _, c := range h.charges {
 		// After at + j the charge's expiry is final: u = at + j.
-		if u := max(now.Add(-back), c.at); u < c.at.Add(c.w.keep(now, j)) && c.w.sent.remove(c.at) {
-			c.w.answered.push(max(u, c.w.answered.latest()), 1, c.w.span)
+		if now < c.at.Add(c.w.keep(now, j)) && c.w.sent.remove(c.at) {
+			c.w.answered.push(max(now, c.w.answered.latest()), 1, c.w.span)
 		}
 	}
 	h.leave()
-	return min(max(now.Add(-back), h.sentAt), h.sentAt.Add(j))
+	return min(now, h.sentAt.Add(j))
 }
 
 // Latest gives by when a call that was sent has arrived: u, if it gets no

@@ -15,24 +15,24 @@ func TestChargeLifetime(t *testing.T) {
 		end  func(h *Hold)
 		want Instant // when the next call can go
 	}{
-		{"answered early", func(h *Hold) { h.Sent(sentAt, j150); h.Settle(ms[Instant](1050), j150, 0) }, ms[Instant](11_050)},
-		{"answered at J", func(h *Hold) { h.Sent(sentAt, j150); h.Settle(ms[Instant](1150), j150, 0) }, ms[Instant](11_150)},
-		{"answered late", func(h *Hold) { h.Sent(sentAt, j150); h.Settle(ms[Instant](3000), j150, 0) }, ms[Instant](11_150)},
+		{"answered early", func(h *Hold) { h.Sent(sentAt, j150); h.Settle(ms[Instant](1050), j150) }, ms[Instant](11_050)},
+		{"answered at J", func(h *Hold) { h.Sent(sentAt, j150); h.Settle(ms[Instant](1150), j150) }, ms[Instant](11_150)},
+		{"answered late", func(h *Hold) { h.Sent(sentAt, j150); h.Settle(ms[Instant](3000), j150) }, ms[Instant](11_150)},
 		{"under way", func(h *Hold) { h.Sent(sentAt, j150) }, ms[Instant](11_150)},
-		{"hung 60 s", func(h *Hold) { h.Sent(sentAt, j150); h.Settle(ms[Instant](61_000), j150, 0) }, ms[Instant](61_000)},
+		{"hung 60 s", func(h *Hold) { h.Sent(sentAt, j150); h.Settle(ms[Instant](61_000), j150) }, ms[Instant](61_000)},
 		{"sent twice", func(h *Hold) { h.Sent(sentAt, j150); h.Sent(ms[Instant](1100), j150) }, ms[Instant](11_150)},
 		{"given up at once", func(h *Hold) { h.Sent(sentAt, j150); h.Abandon() }, ms[Instant](11_150)},
 		{"refund of what was sent", func(h *Hold) { h.Sent(sentAt, j150); h.Refund() }, ms[Instant](11_150)},
 		{"answered twice", func(h *Hold) {
 			h.Sent(sentAt, j150)
-			h.Settle(ms[Instant](1050), j150, 0)
-			h.Settle(ms[Instant](1100), j150, 0)
+			h.Settle(ms[Instant](1050), j150)
+			h.Settle(ms[Instant](1100), j150)
 			h.Refund()
 		}, ms[Instant](11_050)},
-		{"answered, never reported as sent", func(h *Hold) { h.Settle(ms[Instant](1200), j150, 0) }, ms[Instant](11_200)},
+		{"answered, never reported as sent", func(h *Hold) { h.Settle(ms[Instant](1200), j150) }, ms[Instant](11_200)},
 		{"never sent", func(h *Hold) {}, Never},
 		{"refunded", func(h *Hold) { h.Refund() }, 0},
-		{"refunded twice", func(h *Hold) { h.Refund(); h.Refund(); h.Settle(sentAt, j150, 0) }, 0},
+		{"refunded twice", func(h *Hold) { h.Refund(); h.Refund(); h.Settle(sentAt, j150) }, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := rigWith("1:10", "100:1")
@@ -127,7 +127,7 @@ func TestJoin(t *testing.T) {
 		want    int // charges on the new window at 12.5 s, W being 10 s
 	}{
 		{"sent before", true, func(*Hold) {}, 0, 0},
-		{"sent before, answered late", true, func(h *Hold) { h.Settle(ms[Instant](2200), j150, 0) }, 0, 0},
+		{"sent before, answered late", true, func(h *Hold) { h.Settle(ms[Instant](2200), j150) }, 0, 0},
 		{"pending", false, func(*Hold) {}, 1, 1},
 		{"pending, sent later", false, func(h *Hold) { h.Sent(ms[Instant](2450), j150) }, 0, 1},
 		{"pending, refunded", false, func(h *Hold) { h.Refund() }, 0, 0},
@@ -202,7 +202,7 @@ func TestRemovedWindow(t *testing.T) {
 	h := r.send(ms[Instant](200))
 	r.learn(ms[Instant](300), h, Answer{Status: 200, AppLimit: "20:1", AppCount: "3:1"})
 	pending.Refund() // calls that still hold it do no harm
-	sent.Settle(ms[Instant](350), j150, 0)
+	sent.Settle(ms[Instant](350), j150)
 	if s := r.app.State(ms[Instant](5000), j150); len(s.Windows) != 1 || s.Windows[0].Used != 0 || s.InFlight != 0 {
 		t.Errorf("%+v", s)
 	}

@@ -42,7 +42,6 @@ type Answer struct {
 	RetryAfter  []string  // every Retry-After
 	Wall        time.Time // for Retry-After as a date; only read on a 429
 	Random      float64   // from 0 to 1, for jitter; only read on a 429
-	TCP         TCP       // the connection, when the head had come
 }
 
 // Lesson is what an answer taught.

@@ -158,7 +158,7 @@ func (m *model) learn(h *Hold, a Answer) {
 	if lesson.Kind.Own() && !m.changing && m.alone {
 		m.t.Errorf("own 429 at %v: %+v", time.Duration(m.now), a)
 	}
-	m.end(h, func() { h.Settle(m.now, m.policy.Margin, 0) })
+	m.end(h, func() { h.Settle(m.now, m.policy.Margin) })
 	if !m.alone || m.changing {
 		return
 	}

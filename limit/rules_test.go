@@ -184,7 +184,7 @@ func TestR14Waits(t *testing.T) {
 			r := rigWith("20:1,100:120", "30:10")
 			for i := range 30 { // long expired: they fill nothing
 				h := r.send(Instant(i))
-				h.Settle(Instant(50+i), j150, 0)
+				h.Settle(Instant(50+i), j150)
 			}
 			now := ms[Instant](200_000)
 			c.answer.Status, c.answer.Type, c.answer.Wall = 429, "application", wall

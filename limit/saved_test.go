@@ -18,7 +18,7 @@ func TestSaveRestore(t *testing.T) {
 		h.Sent(0, j)
 		Learn(0, Answer{Status: 200, MethodLimit: "10:10,100:600", MethodCount: "1:10,1:600"}, h, service, nil, s, j)
 		h.Join(0, j)
-		h.Settle(0, j, 0)
+		h.Settle(0, j)
 		return s, service
 	}
 	s, service := start()
@@ -28,7 +28,7 @@ func TestSaveRestore(t *testing.T) {
 		h.Take(now, p, service, s)
 		h.Sent(now, j)
 		if i < 7 {
-			h.Settle(now.Add(20*time.Millisecond), j, 0)
+			h.Settle(now.Add(20*time.Millisecond), j)
 		}
 	}
 	saved := s.Save(8*second, j)
@@ -58,7 +58,7 @@ func TestSaveRestore(t *testing.T) {
 	}
 	first.Sent(now, j)
 	Learn(now, Answer{Status: 200, MethodLimit: "10:10,100:600", MethodCount: "10:10,10:600"}, first, service, nil, r, j)
-	first.Settle(now, j, 0)
+	first.Settle(now, j)
 	for i, w := range r.State(now, j).Windows {
 		if w.Used != 10 || w.Others != 0 {
 			t.Errorf("window %d: used %d, others %d, want the 9 calls before and the first one", i, w.Used, w.Others)
@@ -77,7 +77,7 @@ func TestSaveRestoreStops(t *testing.T) {
 	h.Take(0, Policy{Margin: j}, service, s)
 	h.Sent(0, j)
 	Learn(0, Answer{Status: 429, Type: "method", RetryAfter: []string{"30"}}, h, service, nil, s, j)
-	h.Settle(0, j, 0)
+	h.Settle(0, j)
 	v := s.Save(second, j)
 	r := Restore(0, v, 9*time.Second, 0, []Quota{{5, time.Second}})
 	if left, kind := r.Cooldown(0); kind != Method || left < 20*time.Second || left > 21*time.Second {

@@ -23,7 +23,7 @@ func TestWhy(t *testing.T) {
 			h.Take(second, Policy{}, g, s)
 			h.Sent(second, j)
 			Learn(second, Answer{Status: 429, Type: "method", RetryAfter: []string{"30"}}, h, g, nil, s, j)
-			h.Settle(second, j, 0)
+			h.Settle(second, j)
 		}, second, Stopped},
 		{"solo", Policy{Burst: 1, Margin: j}, func(s *Scope, g *Gate) {
 			s.solo = true
@@ -41,7 +41,7 @@ func TestWhy(t *testing.T) {
 		h.Sent(0, j)
 		Learn(0, Answer{Status: 200, MethodLimit: "10:10,100:600", MethodCount: "1:10,1:600"}, h, service, nil, s, j)
 		h.Join(0, j)
-		h.Settle(0, j, 0)
+		h.Settle(0, j)
 		c.setUp(s, service)
 		y := s.Why(c.at, c.p)
 		if y.Hindrance != c.want {
@@ -59,6 +59,6 @@ func call(s *Scope, service *Gate, j time.Duration, n int) {
 		h := new(Hold)
 		h.Take(second, Policy{Burst: 1, Margin: j}, service, s)
 		h.Sent(second, j)
-		h.Settle(second, j, 0)
+		h.Settle(second, j)
 	}
 }

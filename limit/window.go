@@ -56,7 +56,7 @@ type window struct {
 }
 
 func newWindow(q Quota) *window {
-	return &window{quota: q, span: spanOf(q.W), kept: extreme{memory: 2 * q.W, sign: 1}}
+	return &window{quota: q, span: spanOf(q.W), kept: extreme{memory: 2 * q.W}}
 }
 
 // keep gives the margin that the charges need, which is the greatest since the

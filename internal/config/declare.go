@@ -139,19 +139,14 @@ func declare(in *Invocation, d *draft) []setting {
 			value: tolerantQuotas(&s.DefaultAppLimit),
 		},
 		{
-			name: "ADDITIONAL_WINDOW_SIZE", group: groupLimits, def: shortDuration(riftrelay.DefaultMargin), help: "variation of the delay to Riot, until learned",
-			more: "How much longer one call may be under way than another. It is learned for each host from the answers, between `J_MIN` and `J_MAX`; " +
-				"larger is safer, and uses a little less of short windows.",
+			name: "ADDITIONAL_WINDOW_SIZE", group: groupLimits, def: shortDuration(riftrelay.DefaultMargin), help: "longest way of a call to Riot",
+			more: "A call counts against a window until the window's length after its answer, or after its sending plus this time, whichever is earlier. " +
+				"Where every answer takes longer, and for a while after a 429 of the relay's own making, the time is longer too, up to `J_MAX`.",
 			value: within(&s.Margin, time.Millisecond, time.Minute, ""),
 		},
 		{
-			name: "J_MIN", group: groupLimits, help: "least of what is learned of it", unset: shortDuration(riftrelay.DefaultMinMargin),
-			more:  "Empty: 5ms, or `ADDITIONAL_WINDOW_SIZE` if that is less. Equal to `J_MAX`: nothing is learned.",
-			value: duration(&s.MinMargin, time.Millisecond, time.Minute, ""),
-		},
-		{
-			name: "J_MAX", group: groupLimits, help: "most of what is learned of it", unset: shortDuration(riftrelay.DefaultMaxMargin),
-			more:  "Empty: 2s, or `ADDITIONAL_WINDOW_SIZE` if that is more.",
+			name: "J_MAX", group: groupLimits, help: "the most that it grows to", unset: shortDuration(riftrelay.DefaultMaxMargin),
+			more:  "Empty: 2s, or `ADDITIONAL_WINDOW_SIZE` if that is more. Equal to `ADDITIONAL_WINDOW_SIZE`: it never grows.",
 			value: duration(&s.MaxMargin, time.Millisecond, time.Minute, ""),
 		},
 		{

@@ -17,39 +17,26 @@ func given(name string, sources []source, known []setting) bool {
 	return false
 }
 
-// finishMargins puts the settings of J in order, J_MIN ≤ ADDITIONAL_WINDOW_SIZE ≤ J_MAX: what isn't set gives way to what is.
+// finishMargins puts the settings of J in order, ADDITIONAL_WINDOW_SIZE ≤ J_MAX: what isn't set gives way to what is.
 func finishMargins(s *Settings, sources []source, known []setting, complain func(string, error)) {
 	given := func(name string) bool { return given(name, sources, known) }
-	const margin, least, most = "ADDITIONAL_WINDOW_SIZE", "J_MIN", "J_MAX"
-	if !given(least) {
-		s.MinMargin = min(riftrelay.DefaultMinMargin, s.Margin)
-		if given(most) {
-			s.MinMargin = min(s.MinMargin, s.MaxMargin)
-		}
-	}
+	const least, most = "ADDITIONAL_WINDOW_SIZE", "J_MAX"
 	if !given(most) {
-		s.MaxMargin = max(riftrelay.DefaultMaxMargin, s.MinMargin, s.Margin)
+		s.MaxMargin = max(riftrelay.DefaultMaxMargin, s.Margin)
 	}
-	if !given(margin) {
-		s.Margin = min(max(s.Margin, s.MinMargin), s.MaxMargin)
+	if !given(least) {
+		s.Margin = min(s.Margin, s.MaxMargin)
 	}
-	switch {
-	case s.MinMargin > s.MaxMargin:
-		complain(most, fmt.Errorf("%s is %v, which is more", least, shortDuration(s.MinMargin)))
-	case s.Margin < s.MinMargin:
-		complain(margin, fmt.Errorf("%s is %v, which is more", least, shortDuration(s.MinMargin)))
-	case s.Margin > s.MaxMargin:
-		complain(margin, fmt.Errorf("%s is %v, which is less", most, shortDuration(s.MaxMargin)))
+	if s.Margin > s.MaxMargin {
+		complain(most, fmt.Errorf("%s is %v, which is more", least, shortDuration(s.Margin)))
 	}
 	for i, e := range s.effective {
 		if e.Source != byDefault {
 			continue
 		}
 		switch e.Name {
-		case margin:
-			s.effective[i].Value = shortDuration(s.Margin)
 		case least:
-			s.effective[i].Value = shortDuration(s.MinMargin)
+			s.effective[i].Value = shortDuration(s.Margin)
 		case most:
 			s.effective[i].Value = shortDuration(s.MaxMargin)
 		}

@@ -12,24 +12,22 @@ import (
 func TestMarginsInForce(t *testing.T) {
 	const ms = time.Millisecond
 	tests := []struct {
-		args              []string
-		least, from, most time.Duration
+		args        []string
+		least, most time.Duration
 	}{
-		{nil, 5 * ms, 150 * ms, 2 * time.Second},
-		{[]string{"--additional-window-size=3ms"}, 3 * ms, 3 * ms, 2 * time.Second},
-		{[]string{"--additional-window-size=5s"}, 5 * ms, 5 * time.Second, 5 * time.Second},
-		{[]string{"--j-min=200ms"}, 200 * ms, 200 * ms, 2 * time.Second},
-		{[]string{"--j-min=3s"}, 3 * time.Second, 3 * time.Second, 3 * time.Second},
-		{[]string{"--j-max=2ms"}, 2 * ms, 2 * ms, 2 * ms},
-		{[]string{"--j-min=20ms", "--j-max=20ms"}, 20 * ms, 20 * ms, 20 * ms},
+		{nil, 150 * ms, 2 * time.Second},
+		{[]string{"--additional-window-size=3ms"}, 3 * ms, 2 * time.Second},
+		{[]string{"--additional-window-size=5s"}, 5 * time.Second, 5 * time.Second},
+		{[]string{"--j-max=2ms"}, 2 * ms, 2 * ms},
+		{[]string{"--additional-window-size=20ms", "--j-max=20ms"}, 20 * ms, 20 * ms},
 	}
 	for _, tt := range tests {
 		s := mustParse(t, world{env: map[string]string{"RIOT_TOKEN": "RGAPI-x"}}, tt.args...).Settings
-		if s.MinMargin != tt.least || s.Margin != tt.from || s.MaxMargin != tt.most {
-			t.Errorf("%q: %v, %v, %v; want %v, %v, %v", tt.args, s.MinMargin, s.Margin, s.MaxMargin, tt.least, tt.from, tt.most)
+		if s.Margin != tt.least || s.MaxMargin != tt.most {
+			t.Errorf("%q: %v, %v; want %v, %v", tt.args, s.Margin, s.MaxMargin, tt.least, tt.most)
 		}
 		for _, e := range s.Effective() {
-			want, ok := map[string]time.Duration{"J_MIN": tt.least, "ADDITIONAL_WINDOW_SIZE": tt.from, "J_MAX": tt.most}[e.Name]
+			want, ok := map[string]time.Duration{"ADDITIONAL_WINDOW_SIZE": tt.least, "J_MAX": tt.most}[e.Name]
 			if ok && e.Value != shortDuration(want) {
 				t.Errorf("%q: %s is shown as %s", tt.args, e.Name, e.Value)
 			}
@@ -46,7 +44,7 @@ func TestMarginsInForce(t *testing.T) {
 // What a setting means that nobody has set is shown as well.
 func TestDescribeTellsWhatNothingMeans(t *testing.T) {
 	shown := mustParse(t, world{env: map[string]string{"RIOT_TOKEN": "RGAPI-x"}}, "validate").Settings.Describe()
-	for name, want := range map[string]string{"TUNNEL_HOSTS": "static data", "LISTEN_ADDR": "all interfaces", "HOSTS": "Riot's", "J_MIN": "5ms", "STATE_FILE": "-"} {
+	for name, want := range map[string]string{"TUNNEL_HOSTS": "static data", "LISTEN_ADDR": "all interfaces", "HOSTS": "Riot's", "J_MAX": "2s", "STATE_FILE": "-"} {
 		for line := range strings.Lines(shown) {
 			if strings.HasPrefix(line, name+" ") && !strings.HasPrefix(strings.TrimSpace(strings.TrimPrefix(line, name)), want+"  ") {
 				t.Errorf("%q, want %q", line, want)

@@ -130,7 +130,6 @@ func TestDefaults(t *testing.T) {
 		QueueTotal:       100_000,
 		AdmissionTimeout: 5 * time.Minute,
 		Margin:           150 * time.Millisecond,
-		MinMargin:        5 * time.Millisecond,
 		MaxMargin:        2 * time.Second,
 		DefaultAppLimit:  "20:1,100:120",
 		UpstreamURL:      "https://{host}.api.riotgames.com",

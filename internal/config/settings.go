@@ -44,7 +44,6 @@ type Settings struct {
 	QueueTotal       int           // calls that may wait in all; 0 = none
 	AdmissionTimeout time.Duration // longest wait for admission; 0 = no bound
 	Margin           time.Duration // ADDITIONAL_WINDOW_SIZE: J of riftrelay.Config
-	MinMargin        time.Duration // J_MIN, at most Margin
 	MaxMargin        time.Duration // J_MAX, at least Margin
 	ViolationLimit   int           // own 429s a minute in one scope; 0 = none
 	DefaultAppLimit  string        // "20:1,100:120"
@@ -151,7 +150,6 @@ func (s Settings) Limiter() riftrelay.Config {
 		Table:            s.Table,
 		Pacing:           s.Pacing,
 		Margin:           s.Margin,
-		MinMargin:        s.MinMargin,
 		MaxMargin:        s.MaxMargin,
 		ViolationLimit:   noneIsNegative(s.ViolationLimit),
 		DefaultAppLimit:  s.DefaultAppLimit,

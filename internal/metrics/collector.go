@@ -38,7 +38,7 @@ var (
 	descBudget   = desc("budget_limit", "Calls that the budget may use of the application's window.", share...)
 	descSpent    = desc("budget_used", "Calls of the budget that count against the application's window now.", share...)
 	descDepth    = desc("queue_depth", "Calls that wait. Bucket is region:endpoint.", "bucket", "priority")
-	descMargin   = desc("margin_seconds", "Variation of the delay to Riot that is allowed for.")
+	descMargin   = desc("margin_seconds", "Longest way of a call to Riot that is allowed for.")
 	descCooling  = desc("cooldowns", "Scopes that are stopped after a 429.", "scope")
 	descPanics   = desc("hook_panics_total", "Panics of what listens to the limiter, metrics and traces, that were contained.")
 	descKey      = desc("key_state", "1 for the state that the key is in: usable, suspect (Riot doesn't know it) or disabled.", "key", "state")

@@ -125,7 +125,6 @@ func (r *rig) start(url string) *relay {
 	p.cmd.Dir = r.t.TempDir()
 	p.cmd.Env = append([]string{
 		"RIOT_TOKEN=main=" + canary, "UPSTREAM_URL=" + r.upstream, "LISTEN_ADDR=127.0.0.1:0", "ADMIN_ADDR=127.0.0.1:0", "STORE_URL=" + url, "LOG_FORMAT=json",
-		"J_MIN=100ms", // on loopback it is the processor that varies: the edge, in this process, gets calls late
 	}, r.vars...)
 	stderr, err := p.cmd.StderrPipe()
 	if err != nil {
