@@ -62,7 +62,7 @@ func (r *relay) newAdmin(metrics http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(explorer.Root, guard.Local(explorer.Handler(description)))
 	mux.HandleFunc("/healthz", r.health.alive)
-	mux.HandleFunc("/readyz", r.health.ready)
+	mux.Handle("/readyz", guard.Local(http.HandlerFunc(r.health.ready)))
 	mux.Handle(admin.Root, admin.Handler(admin.Options{
 		Limiter: operator{r.limiter, r.pipeline, r.health, r.log}, Matcher: s.Table, Guard: guard, Description: explorer.Description(description),
 		Clients: r.clientStates,
@@ -73,7 +73,7 @@ func (r *relay) newAdmin(metrics http.Handler) http.Handler {
 		},
 	}))
 	if metrics != nil {
-		mux.Handle("/metrics", metrics)
+		mux.Handle("/metrics", guard.Local(metrics))
 	}
 	if s.EnablePprof {
 		for path, profile := range map[string]http.HandlerFunc{

@@ -54,9 +54,15 @@ func (h *health) alive(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// public is ready for the relay's port, where anybody may ask: without names of
+// keys, and without what the network says of the store.
+func (h *health) public(w http.ResponseWriter, r *http.Request) { h.report(w, r, false) }
+
 // ready says whether calls are welcome, and if not, why. As long as any key is
 // usable they are: what doesn't concern all calls is a warning.
-func (h *health) ready(w http.ResponseWriter, r *http.Request) {
+func (h *health) ready(w http.ResponseWriter, r *http.Request) { h.report(w, r, true) }
+
+func (h *health) report(w http.ResponseWriter, r *http.Request, details bool) {
 	if !readOnly(w, r) {
 		return
 	}
@@ -66,7 +72,13 @@ func (h *health) ready(w http.ResponseWriter, r *http.Request) {
 	}
 	c := h.now()
 	if !c.usable {
-		reasons = append(append(reasons, "no usable key"), c.keys...)
+		reasons = append(reasons, "no usable key")
+		if details {
+			reasons = append(reasons, c.keys...)
+		}
+	}
+	if !details {
+		c.warnings = nil
 	}
 	status := http.StatusOK
 	if len(reasons) > 0 {

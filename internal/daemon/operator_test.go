@@ -66,7 +66,10 @@ func TestDisableKeysAtTheRelay(t *testing.T) {
 	if a := g.get(g.front + "/readyz"); a.status != http.StatusOK {
 		t.Errorf("readyz %d %s", a.status, a.body)
 	}
-	g.has(t, g.front+"/readyz", `"no key of group tournament is usable"`, `"key tournament is disabled: disabled 0 s ago"`)
+	if a := g.get(g.front + "/readyz"); strings.Contains(a.body, "tournament") {
+		t.Errorf("the relay's port tells anybody the names of keys: %s", a.body)
+	}
+	g.has(t, g.admin+"/readyz", `"no key of group tournament is usable"`, `"key tournament is disabled: disabled 0 s ago"`)
 	g.has(t, g.admin+"/metrics", `riftrelay_key_state{key="tournament",state="disabled"} 1`, `riftrelay_key_state{key="main",state="usable"} 1`)
 	g.has(t, g.front+"/americas/lol/tournament/v5/codes/NA1234a-1a23b456-a1b2-1abc-ab12-1234567890ab", "tournament: disabled")
 	if a := g.get(g.front + status); a.status != http.StatusOK {
@@ -84,7 +87,10 @@ func TestDisableKeysAtTheRelay(t *testing.T) {
 	if a.status != http.StatusServiceUnavailable || a.header.Get("X-Riftrelay-Reason") != "no_available_key" || !strings.Contains(a.body, "main: disabled") {
 		t.Errorf("with no key: %d %v %s", a.status, a.header, a.body)
 	}
-	if a := g.get(g.front + "/readyz"); a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, "no usable key") || !strings.Contains(a.body, "main: disabled") {
+	if a := g.get(g.front + "/readyz"); a.status != http.StatusServiceUnavailable || a.body != `{"ready":false,"reasons":["no usable key"]}`+"\n" {
+		t.Errorf("readyz for anybody: %d %s", a.status, a.body)
+	}
+	if a := g.get(g.admin + "/readyz"); a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, "no usable key") || !strings.Contains(a.body, "main: disabled") {
 		t.Errorf("readyz with no key: %d %s", a.status, a.body)
 	}
 	g.stopAndWait(t)

@@ -104,7 +104,7 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks, store 
 	health := &health{state: limiter.Snapshot}
 	local := map[string]http.Handler{
 		"/healthz": http.HandlerFunc(health.alive),
-		"/readyz":  http.HandlerFunc(health.ready),
+		"/readyz":  http.HandlerFunc(health.public),
 	}
 	local["/metrics"] = metricsOnRelay(s, meters)
 	r.limiter, r.pipeline, r.base, r.health, r.keeper = limiter, pipeline, base, health, keeper

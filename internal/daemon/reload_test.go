@@ -189,7 +189,7 @@ func TestHardeningKeysAllDeadAtTheRelay(t *testing.T) {
 	if a.status != 503 || a.header.Get("X-Riftrelay-Reason") != "no_available_key" || a.header.Get("Retry-After") != "2" || !strings.Contains(a.body, "main: 401 Unknown apikey") || !strings.Contains(a.body, "24 hours") {
 		t.Errorf("%d %v %s", a.status, a.header, a.body)
 	}
-	a = g.get(g.front + "/readyz")
+	a = g.get(g.admin + "/readyz")
 	if a.status != 503 || !strings.Contains(a.body, "no usable key") || !strings.Contains(a.body, "main: 401 Unknown apikey") {
 		t.Errorf("readyz %d %s", a.status, a.body)
 	}
