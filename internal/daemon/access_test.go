@@ -90,7 +90,7 @@ func TestHardeningClientTokens(t *testing.T) {
 			t.Errorf("call %d on a budget of 2: %d %s", i, a.status, a.body)
 		}
 	}
-	ask(200, "/healthz")
+	ask(204, "/healthz")
 	ask(200, "/swagger/openapi.json")
 	metrics := ask(200, "/metrics").body
 	const refused = `riftrelay_admission_total{budget_id="default",endpoint="",`
@@ -200,7 +200,7 @@ func TestTLSByFiles(t *testing.T) {
 			if a := g.get(g.front + status); a.status != 400 || a.header.Get("X-RiftRelay-Reason") != "tls_required" {
 				t.Errorf("plain http: %+v", a)
 			}
-			if a := g.get(g.front + "/healthz"); a.status != 200 {
+			if a := g.get(g.front + "/healthz"); a.status != 204 {
 				t.Errorf("health in plain http: %+v", a)
 			}
 			if authority := vars["TRUST_DIR"]; authority != "" {

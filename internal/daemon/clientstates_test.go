@@ -18,6 +18,7 @@ import (
 func TestStateTellsOfClients(t *testing.T) {
 	g := startRig(t, riotsim.Config{Keys: map[string]string{canary: "2:600"}, Requests: -1}, map[string]string{
 		"CLIENT_TOKENS": "web=" + webToken + ",bot=" + botToken, "CLIENT_BOT_BUDGET": "crawler", "CLIENT_BOT_PRIORITY": "normal", "CLIENT_BOT_ALLOW": "euw1:/lol/status", "RATE_BUDGET_CRAWLER": "0.5",
+		"ADMISSION_TIMEOUT": "1h", // no call waits for longer, whatever it asks for
 	})
 	clients := func() []admin.Client {
 		t.Helper()

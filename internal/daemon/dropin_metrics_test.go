@@ -64,7 +64,10 @@ func TestQueriesOfTheFirstVersionHaveData(t *testing.T) {
 		g.with(t, g.front+status, "X-Rate-Budget", "worker")
 		g.with(t, g.front+"/kr/lol/status/v4/platform-data", "X-Max-Wait", "0")
 		if n == 1 {
-			for i := 0; i < 60 && g.with(t, g.front+"/euw1/lol/status/v4/platform-data", "X-Max-Wait", "0").status == 200; i++ {
+			for range 60 {
+				if g.with(t, g.front+"/euw1/lol/status/v4/platform-data", "X-Max-Wait", "0").status != 200 {
+					break
+				}
 			}
 		}
 		g.with(t, g.front+status, "X-Max-Wait", "0", "X-Priority", "high")

@@ -120,9 +120,15 @@ func TestDisableKeysAtTheRelay(t *testing.T) {
 func TestRecheckAtTheRelay(t *testing.T) {
 	g := startRig(t, riotsim.Config{}, nil)
 	g.edge.SetKey(canary, 401)
-	g.get(g.front + status)
+	// The key is suspect once several hosts and several APIs refuse it. The third
+	// call is a probe, and later ones are refused because it failed.
+	for _, target := range []string{status, "/kr/lol/summoner/v4/summoners/by-puuid/x", status} {
+		if a := g.get(g.front + target); a.status != http.StatusUnauthorized {
+			t.Fatalf("%s: %d %s", target, a.status, a.body)
+		}
+	}
 	if a := g.get(g.front + status); a.status != http.StatusServiceUnavailable {
-		t.Fatalf("%d", a.status)
+		t.Fatalf("%d %s", a.status, a.body)
 	}
 	g.edge.SetKey(canary, 200)
 	if a := g.post(t, "keys/main/recheck"); a.status != http.StatusOK || !strings.Contains(a.body, `"state": "suspect"`) {

@@ -219,7 +219,7 @@ func (e encoder) value(v attribute.Value) message {
 		}
 		m.part(5, list)
 	default:
-		m.part(1, []byte(strings.ToValidUTF8(e.redact(v.Emit()), "\uFFFD")))
+		m.part(1, []byte(strings.ToValidUTF8(e.redact(v.String()), "\uFFFD")))
 	}
 	return m
 }

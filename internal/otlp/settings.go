@@ -51,7 +51,8 @@ func read(getenv func(string) string) (settings, error) {
 	default:
 		return s, fmt.Errorf("invalid %s %q: want gzip or none", name, value)
 	}
-	return s, s.readTLS(find)
+	err := s.readTLS(find) // changes s
+	return s, err
 }
 
 func (s *settings) readTLS(find func(string) (string, string)) error {

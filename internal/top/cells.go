@@ -74,7 +74,7 @@ func cut(s string, n int) string {
 		case first[0] == '\x1b':
 			b.WriteString(first)
 		case full:
-		case cells > n-1:
+		case cells >= n:
 			b.WriteString("…")
 			full = true
 		default:
