@@ -61,14 +61,17 @@ func TestWithKeyServesNoOtherCalls(t *testing.T) {
 		if got := s.statusOf(t, own, byPUUID); got != "200" {
 			t.Errorf("on its own key: %s", got)
 		}
-		s.statusOf(t, t.Context(), byPUUID)
-		if got := s.statusOf(t, t.Context(), byPUUID); got != "no_available_key" {
-			t.Errorf("on the listed keys, all dead: %s", got)
+		// Refused on two hosts and two APIs, and by the first probe, a key is suspect.
+		dies := []struct{ url, want string }{{byPUUID, "401"}, {account, "401"}, {byPUUID, "401"}, {byPUUID, "no_available_key"}}
+		for i, c := range dies {
+			if got := s.statusOf(t, t.Context(), c.url); got != c.want {
+				t.Errorf("call %d on the listed key that died: %s, want %s", i, got, c.want)
+			}
 		}
 		s.edge.SetKey(canaryC, 401)
-		for _, want := range []string{"401", "no_available_key"} {
-			if got := s.statusOf(t, own, byPUUID); got != want {
-				t.Errorf("on its own key that died: %s, want %s", got, want)
+		for i, c := range dies {
+			if got := s.statusOf(t, own, c.url); got != c.want {
+				t.Errorf("call %d on its own key that died: %s, want %s", i, got, c.want)
 			}
 		}
 		if got := s.byKey()[canaryB]; got != 0 {

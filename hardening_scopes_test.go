@@ -28,7 +28,7 @@ func TestChargedIsWhatIsSent(t *testing.T) {
 		{"/riot/account/v1/accounts/by-riot-id/a%2Fb/c%23d", byID},
 		{"/riot/account/v1/accounts/by-riot-id/a%3Fb%25/x", byID},
 		{"/riot/account/v1/accounts/by-riot-id/%EC%95%88/안", byID},
-		{"/riot/account/v1/accounts/by-riot-id/a+b;c/..%2F..", byID},
+		{"/riot/account/v1/accounts/by-riot-id/a+b;c/x%2Fy..", byID},
 		{"/lol/match/v5/matches/EUW1_7/", matches},
 		{"/lol/match/v5/matches/by-puuid", matches},
 		{"/lol/match/v5/matches/by-puuid/x/ids?start=0&count=100", ids},

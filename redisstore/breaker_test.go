@@ -202,7 +202,7 @@ func TestScriptsAreSentAgain(t *testing.T) {
 // Each error that a server answers with has a reason, and ends when it does.
 func TestErrorReplies(t *testing.T) {
 	server := startServer(t)
-	key := patientKey(aBudget)
+	key := patient(t, server.url(), nil).keyOf(aBudget)
 	for _, c := range []struct {
 		reason      Reason
 		cause, mend []any
@@ -234,8 +234,6 @@ func TestErrorReplies(t *testing.T) {
 		s.Close()
 	}
 }
-
-func patientKey(b limit.Budget) string { return "riftrelay:{" + nameOf(b) + "}" }
 
 func TestReasons(t *testing.T) {
 	for text, want := range map[string]Reason{
