@@ -5,6 +5,7 @@ import (
 	"context"
 	"net"
 	"net/netip"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,12 +19,25 @@ type Conn struct {
 	net.Conn
 	listener *Listener
 	from     netip.Addr
+	reads    atomic.Int32 // Reads that have begun and not returned
 
 	// Of the Listener, under its lock.
 	open             bool
 	since            time.Time     // when it became quiet
 	inAll, inAddress *list.Element // nil = has a request
 }
+
+// Read notes that whatever came before has been taken in, and more is wanted.
+func (c *Conn) Read(p []byte) (int, error) {
+	c.reads.Add(1)
+	defer c.reads.Add(-1)
+	return c.Conn.Read(p)
+}
+
+// starved reports whether c's client has nothing to wait for: the server waits
+// for more bytes, and none have come. A head that was read but hasn't reached
+// its handler is not starved, because nobody reads meanwhile.
+func (c *Conn) starved() bool { return c.reads.Load() > 0 && !pending(c.Conn) }
 
 // Write bounds each piece by itself: an answer as a whole may take as long as it
 // keeps moving.

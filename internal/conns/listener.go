@@ -31,7 +31,9 @@ type Stats struct {
 // closes the connection that has been without a request for the longest. While
 // all of them have one, new clients wait.
 //
-// A connection of the last moment stays: its request may be on its way.
+// A connection of the last moment stays: its request may be on its way. So does
+// one of which the server has something left to read or to work on, however long
+// that takes.
 //
 // A connection is quiet when it has no request: it sends its first head or is
 // in its handshake, is kept for the next request, or has been answered and its
@@ -131,7 +133,7 @@ func (l *Listener) admit(c net.Conn) (admitted *Conn, full bool) {
 			l.wait(left)
 			continue
 		}
-		if pending(closing.Conn) { // it's this process that is slow
+		if !closing.starved() { // it's this process that is slow
 			l.setActive(closing)
 			l.setQuiet(closing)
 			continue

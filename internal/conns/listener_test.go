@@ -56,6 +56,7 @@ func serveFakes(l *Listener) chan net.Conn {
 			if err != nil {
 				return
 			}
+			go c.Read(make([]byte, 1)) // as a server does that waits for a request
 			accepted <- c
 		}
 	}()
@@ -112,6 +113,31 @@ func TestQuietConnectionsMakeRoom(t *testing.T) {
 		}
 		if s := l.Stats(); s.Open != 3 || s.Closed != 2 || s.Refused != 0 || told.Load() != 2 {
 			t.Errorf("%+v, told %d times", s, told.Load())
+		}
+	})
+}
+
+// A connection whose bytes the server has read and works on has no request yet,
+// and stays, however slow the server is.
+func TestHeadsBeingReadStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := make(fakes)
+		l := Limit(in, Limits{Total: 1}, nil)
+		defer l.Close()
+		accepted := serveFakes(l)
+		client, server := connect(t, in, accepted, "192.0.2.1")
+		if _, err := client.Write([]byte("G")); err != nil { // which ends the server's read
+			t.Fatal(err)
+		}
+		connect(t, in, accepted, "192.0.2.2")
+		time.Sleep(time.Minute)
+		if len(accepted) > 0 {
+			t.Fatal("the connection was closed while the server worked on its head")
+		}
+		go server.Read(make([]byte, 1)) // the server wants the rest of the head, which doesn't come
+		time.Sleep(2 * settled)
+		if len(accepted) != 1 {
+			t.Error("half a head keeps its room")
 		}
 	})
 }
