@@ -113,7 +113,7 @@ func declare(in *Invocation, d *draft) []setting {
 		},
 		{
 			name: "MAX_CONNECTIONS", group: groupListen, help: "connections to the relay's port", unset: "by open files",
-			more: "Empty: half of the descriptors that the process may have, less some for files; never more. When there is no room, the connection that has been " +
+			more: "Empty: four ninths of the descriptors that the process may have, less some for files; never more. When there is no room, the connection that has been " +
 				"without a request for the longest is closed. While each has a request, new clients wait.",
 			value: between(&s.MaxConnections, 1, 1<<20),
 		},

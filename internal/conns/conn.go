@@ -23,6 +23,7 @@ type Conn struct {
 
 	// Of the Listener, under its lock.
 	open             bool
+	ended            bool          // its last answer has been written
 	since            time.Time     // when it became quiet
 	inAll, inAddress *list.Element // nil = has a request
 }
@@ -36,8 +37,9 @@ func (c *Conn) Read(p []byte) (int, error) {
 
 // starved reports whether c's client has nothing to wait for: the server waits
 // for more bytes, and none have come. A head that was read but hasn't reached
-// its handler is not starved, because nobody reads meanwhile.
-func (c *Conn) starved() bool { return c.reads.Load() > 0 && !pending(c.Conn) }
+// its handler is not starved, because nobody reads meanwhile. The Listener's lock
+// is held.
+func (c *Conn) starved() bool { return c.ended || c.reads.Load() > 0 && !pending(c.Conn) }
 
 // Write bounds each piece by itself: an answer as a whole may take as long as it
 // keeps moving.
@@ -54,12 +56,22 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// CloseWrite ends one direction.
+// CloseWrite ends one direction: the answer was the last. net/http then leaves
+// the client half a second to read it, and meanwhile the room may be needed.
 func (c *Conn) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
+	half, ok := c.Conn.(interface{ CloseWrite() error })
+	if !ok {
+		return c.Close()
 	}
-	return c.Close()
+	err := half.CloseWrite()
+	l := c.listener
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closed { // otherwise there is no hurry
+		c.ended = true
+		l.setQuiet(c)
+	}
+	return err
 }
 
 // Close gives the connection's room back.

@@ -48,6 +48,7 @@ type Listener struct {
 	quiet     list.List // of *Conn, the longest quiet one first
 	addresses map[netip.Addr]*address
 	stats     Stats
+	churn     churn
 	waiting   bool // for a connection to end
 	closed    bool
 }
@@ -85,9 +86,38 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// settled is how long a connection must have been quiet to be closed for
-// another.
-const settled = 200 * time.Millisecond
+// A connection must have been quiet for settled to be closed for another. Under
+// a flood, when a quarter of the room is closed for others within a second,
+// hurried is enough: otherwise those that come would wait for those that only
+// stay.
+const (
+	settled = 400 * time.Millisecond
+	hurried = 50 * time.Millisecond
+)
+
+// churn counts the connections closed for others, by seconds.
+type churn struct {
+	began        time.Time
+	before, here int // in the second before began, and since
+}
+
+func (c *churn) turn(now time.Time) {
+	switch since := now.Sub(c.began); {
+	case since >= 2*time.Second:
+		c.began, c.before, c.here = now, 0, 0
+	case since >= time.Second:
+		c.began, c.before, c.here = now, c.here, 0
+	}
+}
+
+// quietFor returns how long a connection must have been quiet to be closed.
+func (l *Listener) quietFor() time.Duration {
+	l.churn.turn(time.Now())
+	if 4*max(l.churn.before, l.churn.here) > l.limits.Total {
+		return hurried
+	}
+	return settled
+}
 
 // admit makes room for c. It returns nil if c's address has its share, or the
 // Listener is closed. It reports whether there was no room at first.
@@ -129,7 +159,11 @@ func (l *Listener) admit(c net.Conn) (admitted *Conn, full bool) {
 			return admitted, full
 		}
 		closing := victim.Value.(*Conn)
-		if left := settled - time.Since(closing.since); left > 0 {
+		patience := l.quietFor()
+		if closing.ended {
+			patience = hurried // its client has its answer
+		}
+		if left := patience - time.Since(closing.since); left > 0 {
 			l.wait(left)
 			continue
 		}
@@ -139,6 +173,9 @@ func (l *Listener) admit(c net.Conn) (admitted *Conn, full bool) {
 			continue
 		}
 		l.stats.Closed++
+		if !closing.ended {
+			l.churn.here++
+		}
 		l.remove(closing)
 		closing.Conn.Close()
 	}

@@ -12,6 +12,7 @@ import (
 // newBase makes the transport to Riot.
 func newBase(s *config.Settings) *http.Transport {
 	base := riftrelay.NewBase(riftrelay.BaseOptions{Proxy: s.UpstreamProxy, RootCAs: s.UpstreamCAs, DisableHTTP2: !s.UpstreamHTTP2})
+	reserve(base, openFiles())
 	if s.ProxyOf != nil {
 		base.Proxy = func(r *http.Request) (*url.URL, error) { return s.ProxyOf(r.URL) }
 	}

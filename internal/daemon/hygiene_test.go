@@ -111,7 +111,7 @@ func TestOutagesAreLoggedPerChange(t *testing.T) {
 
 func TestFailureClass(t *testing.T) {
 	for want, err := range map[string]error{
-		"dns": &net.OpError{Err: &net.DNSError{}}, "refused": &net.OpError{Err: syscall.ECONNREFUSED}, "tls": &tls.CertificateVerificationError{},
+		"dns": &net.OpError{Err: &net.DNSError{}}, "refused": &net.OpError{Err: syscall.ECONNREFUSED}, "descriptors": &net.OpError{Err: syscall.EMFILE}, "tls": &tls.CertificateVerificationError{},
 		"timeout": riftrelay.ErrUpstreamTimeout, "reset": syscall.ECONNRESET, "other": errors.New("?"),
 	} {
 		if got := failureClass(err); got != want {

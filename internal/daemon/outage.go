@@ -76,6 +76,8 @@ func failureClass(err error) string {
 		timeout net.Error
 	)
 	switch {
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return "descriptors"
 	case errors.As(err, &dns):
 		return "dns"
 	case errors.As(err, &verify), errors.As(err, &record), errors.As(err, &alert), errors.As(err, &unknown), errors.As(err, &name):

@@ -2,15 +2,29 @@ package daemon
 
 import (
 	"net"
+	"net/http"
 
 	"riftrelay/internal/config"
 	"riftrelay/internal/conns"
 )
 
 // places is how many clients may be connected at once, of the descriptors that
-// this process may have: each call may need one to Riot as well, and some are
-// for files and the admin listener.
-func places(descriptors int) int { return max(8, (descriptors-32)/2) }
+// this process may have. Each call may need one to Riot as well. A quarter as
+// many are for connections to Riot that are kept for later, see reserve. The
+// rest is for the admin listener, files, the store and looking up names.
+func places(descriptors int) int {
+	return max(8, (descriptors-32-adminPlaces(descriptors))*4/9)
+}
+
+func adminPlaces(descriptors int) int { return min(64, max(8, descriptors/16)) }
+
+// reserve keeps base to the descriptors that places leaves for it. A call that
+// finds another's connection free has begun to dial already, so without a bound
+// there can be more connections than calls.
+func reserve(base *http.Transport, descriptors int) {
+	base.MaxConnsPerHost = places(descriptors)
+	base.MaxIdleConns = max(2, places(descriptors)/4)
+}
 
 // frontLimits are those of the relay's port. Unless the settings say otherwise,
 // a quarter of all places is kept from any one address; programs on this
@@ -27,7 +41,7 @@ func frontLimits(s *config.Settings) conns.Limits {
 }
 
 // adminLimits are those of the admin listener.
-func adminLimits() conns.Limits { return conns.Limits{Total: max(16, places(openFiles())/4)} }
+func adminLimits() conns.Limits { return conns.Limits{Total: adminPlaces(openFiles())} }
 
 // serve serves what comes on l, until the server is closed.
 func (s *server) serve(l net.Listener) error {

@@ -90,6 +90,7 @@ func TestFewDescriptors(t *testing.T) {
 	var all sync.WaitGroup
 	hold := make(chan struct{})
 	for range crowd {
+		time.Sleep(2 * time.Millisecond) // so that this process sends each request soon after its connection is there
 		all.Go(func() {
 			end := func() string {
 				c, err := net.Dial("tcp", strings.TrimPrefix(p.front, "http://"))
