@@ -183,3 +183,20 @@ func TestAbandonedCallOfUnknownScope(t *testing.T) {
 		t.Errorf("the next waits until %v for one that was never sent", time.Duration(at))
 	}
 }
+
+// TestStrikeOutlastsItsStop: a call admitted before a stop that is over by now
+// isn't sent, until a success shows that calls pass again.
+func TestStrikeOutlastsItsStop(t *testing.T) {
+	var g Gate
+	g.strike(2*second, second)
+	g.stop(3*second, Method)
+	if !g.stoppedSince(second, 4*second) {
+		t.Error("a call admitted before the 429 may be sent after its stop")
+	}
+	if g.stoppedSince(3*second, 4*second) {
+		t.Error("a call admitted after the stop may not be sent")
+	}
+	if g.passed(3 * second); g.stoppedSince(second, 4*second) {
+		t.Error("a success doesn't end it")
+	}
+}

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -124,9 +125,10 @@ func ParseRetryAfter(values []string, wall time.Time) (d time.Duration, ok bool)
 }
 
 func parseRetryAfter(v string, wall time.Time) (time.Duration, bool) {
-	if f, err := strconv.ParseFloat(v, 64); err == nil {
+	f, err := strconv.ParseFloat(v, 64)
+	if err == nil || errors.Is(err, strconv.ErrRange) { // then f is infinite
 		switch {
-		case math.IsNaN(f) || math.IsInf(f, 0):
+		case math.IsNaN(f) || err == nil && math.IsInf(f, 0):
 			return 0, false // a word, no number of seconds
 		case f < 0:
 			return 0, true // a wait that is over

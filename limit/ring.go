@@ -65,6 +65,20 @@ func (r *ring) pop(n int) {
 	}
 }
 
+// drop takes the n oldest charges out, or all.
+func (r *ring) drop(n int) {
+	for n = min(n, r.n); n > 0; {
+		e := r.at(0)
+		k := min(n, int(e.n))
+		e.n -= uint32(k)
+		r.n -= k
+		if n -= k; e.n == 0 {
+			r.head = (r.head + 1) & (len(r.buf) - 1)
+			r.len--
+		}
+	}
+}
+
 // latest gives the time of the last charge; 0 when there is none.
 func (r *ring) latest() Instant {
 	if r.len == 0 {

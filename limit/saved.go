@@ -118,10 +118,14 @@ func Restore(now Instant, v Saved, elapsed time.Duration, start Instant, assumed
 }
 
 // restore puts charges back in their places. None is later than most: before,
-// no call goes, and rings want order.
+// no call goes, and rings want order. Charges beyond the window's limit change
+// nothing for the next call. They are dropped, the oldest first, so that the
+// sums of a damaged file stay small.
 func restore(r *ring, list []SavedCharge, saved, most Instant, w *window) {
 	for _, c := range list {
-		r.push(min(saved.Add(-c.Age), most), min(c.N, maxCount), w.span)
+		n := min(c.N, w.quota.N)
+		r.drop(r.n + n - w.quota.N)
+		r.push(min(saved.Add(-c.Age), most), n, w.span)
 	}
 }
 

@@ -153,3 +153,28 @@ func TestSavedValid(t *testing.T) {
 		}
 	}
 }
+
+// TestRestoreHugeSums: charges whose sum no entry can hold block no key longer
+// than their window.
+func TestRestoreHugeSums(t *testing.T) {
+	w := SavedWindow{N: 10, W: 10 * time.Second}
+	for range 5 {
+		w.Own = append(w.Own, SavedCharge{N: 1 << 29})
+		w.Others = append(w.Others, SavedCharge{N: 1 << 29})
+	}
+	for range 3 {
+		w.Own, w.Others = append(w.Own, w.Own[0]), append(w.Others, w.Others[0])
+	}
+	v := Saved{Windows: []SavedWindow{w}}
+	if !v.Valid() {
+		t.Fatal("the file is refused: the test tests nothing")
+	}
+	now := Instant(time.Hour)
+	s := Restore(now, v, 0, now, nil)
+	if n := s.windows[0].used(); n != 20 {
+		t.Errorf("%d charges, want as many own ones and others' as the limit has", n)
+	}
+	if n := s.State(now.Add(11*time.Second), 0).Windows[0].Used; n != 0 {
+		t.Errorf("%d charges a window later", n)
+	}
+}
