@@ -2,7 +2,8 @@
 // virtual time: 50 replicas, 20 hosts, 100 keys, on the store in memory, which
 // answers as the one in Redis does. Each replica asks as a relay asks: once at a
 // time for each key and host, for all of its calls that wait, when there are
-// some and the store's last answer says that it is worth it.
+// some and the store's last answer says that it is worth it, or a hint of the
+// store's. Hints are counted with what they cause.
 //
 //	go run ./scale                       from bench/
 //	go run ./scale -cpu 60 -rate 5000    with a cost per call measured elsewhere
@@ -40,6 +41,7 @@ func run(args []string, w io.Writer) error {
 	flags.DurationVar(&p.trip, "trip", time.Millisecond, "a replica's way to the store and back")
 	flags.DurationVar(&p.riot, "riot", 60*time.Millisecond, "time that Riot takes")
 	flags.DurationVar(&p.length, "for", 5*time.Second, "virtual time that is measured, after five seconds")
+	flags.BoolVar(&p.forget, "forget", false, "the store loses everything when the measuring begins, and all replicas tell it what they spent")
 	cpu := flags.Float64("cpu", 95, "processor time of Redis for each call, in µs")
 	rate := flags.Int("rate", 0, "requests/s; 0 = several")
 	if err := flags.Parse(args); err != nil {

@@ -43,3 +43,17 @@ func TestSimulation(t *testing.T) {
 		t.Errorf("%.0f calls/s of the store under backlog, %.0f at a quiet time", f.callsPerSecond(), c.callsPerSecond())
 	}
 }
+
+// After the store has lost everything, each replica tells of each budget that it
+// has used, once, and asks no more than that.
+func TestForgetting(t *testing.T) {
+	p := plan{replicas: 10, hosts: 4, keys: 5, rate: 200, trip: time.Millisecond, riot: 60 * time.Millisecond, length: 5 * time.Second}
+	before := p.simulate()
+	p.forget = true
+	after := p.simulate()
+	more, budgets := after.calls-before.calls, p.replicas*p.hosts*p.keys
+	t.Logf("%d questions, %d when the store forgets; %d replicas' budgets", before.calls, after.calls, budgets)
+	if more < budgets/2 || more > 4*budgets {
+		t.Errorf("%d questions more for %d budgets", more, budgets)
+	}
+}

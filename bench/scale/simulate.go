@@ -15,6 +15,7 @@ type plan struct {
 	replicas, hosts, keys int
 	rate                  int // requests/s, spread evenly over all
 	trip, riot, length    time.Duration
+	forget                bool // the store loses everything when the measuring begins
 }
 
 // result is what came of it.
@@ -54,6 +55,8 @@ type world struct {
 	todo   agenda
 	store  *limit.MemoryStore
 	desks  map[place]*desk
+	users  map[limit.Budget][]*desk
+	hints  <-chan limit.Hint
 	began  limit.Instant // of what is measured
 	result result
 }
@@ -71,6 +74,8 @@ type desk struct {
 	facts   []limit.Fact
 	sent    []limit.Instant // of facts
 	asking  bool
+	epoch   int64 // of the store, by its last answer
+	hear    bool  // the store has another epoch
 	flush   bool
 	urgent  bool          // the store waits for what an answer teaches
 	from    limit.Instant // not to ask before
@@ -91,9 +96,13 @@ var (
 )
 
 func (p plan) simulate() result {
-	w := &world{plan: p, now: 1, desks: map[place]*desk{}}
+	w := &world{plan: p, now: 1, desks: map[place]*desk{}, users: map[limit.Budget][]*desk{}}
 	w.store = limit.NewMemoryStore(func() limit.Instant { return w.now })
+	w.hints = w.store.Hints(context.Background())
 	w.began = w.now.Add(warmUp)
+	if p.forget {
+		w.after(warmUp, w.store.Forget)
+	}
 	end := w.began.Add(p.length)
 	rng := rand.New(rand.NewPCG(1, uint64(p.rate)))
 	var arrive func()
@@ -121,6 +130,16 @@ func (p plan) simulate() result {
 
 func (w *world) after(d time.Duration, do func()) { heap.Push(&w.todo, event{w.now.Add(d), do}) }
 
+// tell passes on the store's hints to all who use the budget.
+func (w *world) tell() {
+	for len(w.hints) > 0 {
+		h := <-w.hints
+		for _, d := range w.users[h.Budget] {
+			w.after(w.trip/2, func() { d.hint(h) })
+		}
+	}
+}
+
 func (w *world) called() {
 	if w.now >= w.began {
 		w.result.calls++
@@ -132,6 +151,7 @@ func (w *world) desk(p place) *desk {
 	if d == nil {
 		d = &desk{w: w, budget: limit.Budget{Key: fmt.Sprint("k", p.key), Host: fmt.Sprint("h", p.host)}, replica: fmt.Sprint("r", p.replica)}
 		w.desks[p] = d
+		w.users[d.budget] = append(w.users[d.budget], d)
 	}
 	return d
 }
@@ -141,10 +161,18 @@ func (d *desk) request() {
 	d.ask()
 }
 
+// hint has the replica ask at once, if it waits, or if it has used a budget that
+// is new in the store. That it then has anything to tell is taken for granted.
+func (d *desk) hint(h limit.Hint) {
+	d.hear = d.hear || h.Epoch != 0 && d.epoch != 0 && d.epoch != h.Epoch
+	d.from = 0
+	d.ask()
+}
+
 // ask asks for what waits, and reports. One question is under way at a time.
 func (d *desk) ask() {
 	w := d.w
-	if d.asking || len(d.waiting) == 0 && !d.flush || w.now < d.from {
+	if d.asking || len(d.waiting) == 0 && !d.flush && !d.hear || w.now < d.from {
 		return
 	}
 	a := &limit.Ask{Budget: d.budget, Replica: d.replica, Burst: 0, Margin: 20 * time.Millisecond, Trip: w.riot, Horizon: 2*w.trip + 20*time.Millisecond}
@@ -159,7 +187,7 @@ func (d *desk) ask() {
 		f.SentAgo = w.now.Sub(d.sent[i])
 		a.Facts = append(a.Facts, f)
 	}
-	d.done, d.at, d.facts, d.sent, d.flush = nil, nil, nil, nil, false
+	d.done, d.at, d.facts, d.sent, d.flush, d.hear = nil, nil, nil, nil, false, false
 	d.asking = true
 	w.after(w.trip/2, func() {
 		w.called()
@@ -167,6 +195,7 @@ func (d *desk) ask() {
 		if err != nil {
 			panic(err)
 		}
+		w.tell()
 		w.after(w.trip/2, func() { d.answered(a, r) })
 	})
 }
@@ -174,6 +203,8 @@ func (d *desk) ask() {
 func (d *desk) answered(a *limit.Ask, r limit.Reply) {
 	w := d.w
 	d.asking = false
+	d.hear = d.hear || d.epoch != 0 && d.epoch != r.Epoch // to tell what was spent
+	d.epoch = r.Epoch
 	d.urgent = !r.App.Known || r.App.Solo
 	for _, v := range r.Views {
 		d.urgent = d.urgent || !v.Known || v.Solo
