@@ -62,11 +62,3 @@ func (s *server) noteFull(now conns.Stats) {
 			"open", now.Open, "most", now.Most, "closed", now.Closed, "refused", now.Refused)
 	}
 }
-
-// stats returns the counts of the connections; zero before the server serves.
-func (s *server) stats() conns.Stats {
-	if l := s.conns.Load(); l != nil {
-		return l.Stats()
-	}
-	return conns.Stats{}
-}

@@ -44,7 +44,7 @@ func startCluster(t *testing.T) (nodes []*redisserver.Server, url string) {
 func where(t *testing.T, nodes []*redisserver.Server) (i int, key string) {
 	t.Helper()
 	for i, s := range nodes {
-		keys, ok := do(t, s, "KEYS", "riftrelay:{*|"+host+"}").([]any)
+		keys, ok := do(t, s, "KEYS", "riftrelay:{*|"+host+"}*").([]any)
 		if ok && len(keys) == 1 {
 			return i, fmt.Sprint(keys[0])
 		}
