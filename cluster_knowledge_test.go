@@ -174,8 +174,6 @@ func TestReplicasShareTheSmallestLimit(t *testing.T) {
 	})
 }
 
-func margin(r *replica) time.Duration { return r.limiter.Snapshot().Margin }
-
 // Several keys: each has its own budget, and each is used to the full.
 func TestReplicasUseSeveralKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

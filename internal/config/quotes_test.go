@@ -10,7 +10,7 @@ import (
 // are taken off. Inside a key they are refused.
 func TestQuotesAroundKeys(t *testing.T) {
 	for text, want := range map[string]string{
-		`"RGAPI-aaaa-bbbb"`: "RGAPI-aaaa-bbbb", `'main=RGAPI-a'`: "RGAPI-a", ` main = "RGAPI-a" `: "RGAPI-a", `"a=RGAPI-a,b=RGAPI-b"`: "RGAPI-a",
+		`"RGAPI-aaaa-bbbb"`: "RGAPI-aaaa-bbbb", `'main=RGAPI-a'`: "RGAPI-a", "\x20main = \"RGAPI-a\"\x20": "RGAPI-a", `"a=RGAPI-a,b=RGAPI-b"`: "RGAPI-a",
 	} {
 		if got := mustParse(t, world{env: map[string]string{"RIOT_TOKEN": text}}).Settings.Keys(); got[0].Value != want {
 			t.Errorf("%s is read as %q", text, got[0].Value)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"riftrelay/riotsim"
 )
@@ -36,7 +37,7 @@ func TestProxyOfTheEnvironmentIsUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := make(chan *http.Request, 10)
-	proxy := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	proxy := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked <- r
 		w.WriteHeader(http.StatusBadGateway)
 	})}

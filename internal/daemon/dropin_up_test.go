@@ -30,7 +30,7 @@ func TestUpScript(t *testing.T) {
 	put("deploy/up.sh", string(script))
 	put("bin/docker", "#!/bin/sh\necho \"$@\" >>"+dir+"/asked\n")
 	up := func(token string) error {
-		cmd := exec.CommandContext(t.Context(), "/bin/sh", filepath.Join(dir, "deploy/up.sh"))
+		cmd := exec.CommandContext(t.Context(), "/bin/sh", filepath.Join(dir, "deploy", "up.sh"))
 		cmd.Env = []string{"PATH=" + dir + "/bin:" + os.Getenv("PATH"), "RIOT_TOKEN=" + token}
 		return cmd.Run()
 	}
