@@ -159,7 +159,7 @@ func TestHeldConnections(t *testing.T) {
 	eventually(t, "a full house in the log", func() bool { return strings.Contains(p.said(t), "no room for another connection") })
 	for range 20 {
 		for _, path := range []string{status, "/healthz"} {
-			if said, took := ask(p.front + path); !strings.HasPrefix(said, "20") || took > time.Second {
+			if said, took := ask(p.front + path); !strings.HasPrefix(said, "20") || took > time.Second && !raceEnabled { // the race detector slows the crowd and the relay
 				t.Errorf("%s: %.100s after %v", path, said, took)
 			}
 		}
