@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -108,10 +109,11 @@ func TestRun(t *testing.T) {
 			r := &relay{answer: busy(3, 0)}
 			in, keys := io.Pipe()
 			d := &display{}
-			w := 80
+			var w atomic.Int32 // virtual time orders no writes and reads for the race detector
+			w.Store(80)
 			done := make(chan error)
 			go func() {
-				done <- New(ctx, "here", r.fetch).Run(Terminal{In: in, Out: d, Size: func() (int, int) { return w, 24 }})
+				done <- New(ctx, "here", r.fetch).Run(Terminal{In: in, Out: d, Size: func() (int, int) { return int(w.Load()), 24 }})
 			}()
 			time.Sleep(10*every + every/2)
 			synctest.Wait()
@@ -127,7 +129,7 @@ func TestRun(t *testing.T) {
 				t.Errorf("%s: a key does nothing: %q", name, d.text()[before:])
 			}
 			before = len(d.text())
-			w = 40
+			w.Store(40)
 			time.Sleep(resized)
 			synctest.Wait()
 			if len(d.text()) == before {
