@@ -36,7 +36,7 @@ func TestGoesOnAfterOthers(t *testing.T) {
 			for _, pacing := range []float64{riftrelay.Spread, riftrelay.Burst} {
 				for seed := range uint64(2) {
 					t.Run(fmt.Sprintf("%s/%d/b=%v/%d", limits.riot, workers, pacing, seed), func(t *testing.T) {
-						if thinned(t) {
+						if thinned(t, 4) {
 							return
 						}
 						synctest.Test(t, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestGoesOnAfterOthers(t *testing.T) {
 func TestGoesOnAfterOthersWithNewCallers(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			if thinned(t) {
+			if thinned(t, 4) {
 				return
 			}
 			synctest.Test(t, func(t *testing.T) {

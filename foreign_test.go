@@ -29,7 +29,7 @@ func TestOthersOnTheKey(t *testing.T) {
 		for _, share := range []float64{0.5, 0.95} {
 			for _, pacing := range []float64{riftrelay.Spread, riftrelay.Burst} {
 				t.Run(fmt.Sprintf("%s/%v/b=%v", set.limit, share, pacing), func(t *testing.T) {
-					if thinned(t) {
+					if thinned(t, 4) {
 						return
 					}
 					synctest.Test(t, func(t *testing.T) {

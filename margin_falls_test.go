@@ -35,7 +35,7 @@ func inEveryManner(t *testing.T, name string, latency riotsim.Latency, do func(t
 		for _, windows := range []riotsim.WindowKind{riotsim.Fixed, riotsim.Sliding} {
 			for _, m := range manners {
 				t.Run(fmt.Sprintf("%s/%s/%v/%s", name, set.name, windows, m.name), func(t *testing.T) {
-					if thinned(t) {
+					if thinned(t, 16) {
 						return
 					}
 					synctest.Test(t, func(t *testing.T) {
@@ -90,8 +90,12 @@ func TestConnectionEndsAtAnEdgeProxy(t *testing.T) {
 		latency := way(30, 30)
 		latency.UpJitter = jitter * time.Millisecond
 		inEveryManner(t, fmt.Sprint(latency.UpJitter), latency, func(t *testing.T, s *simulated, _ limitSet, load func(time.Duration)) {
-			load(20 * time.Minute)
-			t.Logf("%d own 429s in 20 minutes, J %v", s.violations.Load(), s.limiter.Snapshot().Margin)
+			lasts := 20 * time.Minute
+			if raceEnabled {
+				lasts = 4 * time.Minute
+			}
+			load(lasts)
+			t.Logf("%d own 429s in %v, J %v", s.violations.Load(), lasts, s.limiter.Snapshot().Margin)
 			if n := s.violations.Load(); n > 0 {
 				t.Errorf("%d own 429s", n)
 			}
@@ -109,7 +113,7 @@ func TestAnswersAfterLongThinking(t *testing.T) {
 	for _, set := range limitSets[:2] {
 		for _, pacing := range []float64{riftrelay.Spread, riftrelay.Burst} {
 			t.Run(fmt.Sprintf("%s/b=%v", set.name, pacing), func(t *testing.T) {
-				if thinned(t) {
+				if thinned(t, 4) {
 					return
 				}
 				synctest.Test(t, func(t *testing.T) {

@@ -18,7 +18,7 @@ func TestDelayJumps(t *testing.T) {
 	for _, limits := range []string{"20:1,100:120", "500:10", "100:1"} {
 		for _, pacing := range []float64{riftrelay.Spread, riftrelay.Burst} {
 			t.Run(fmt.Sprintf("%s/b=%v", limits, pacing), func(t *testing.T) {
-				if thinned(t) {
+				if thinned(t, 4) {
 					return
 				}
 				synctest.Test(t, func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestLostPackets(t *testing.T) {
 func TestDelayFallsUnforeseen(t *testing.T) {
 	for _, limits := range []string{"20:1,100:120", "500:10", "100:1"} {
 		t.Run(limits, func(t *testing.T) {
-			if thinned(t) {
+			if thinned(t, 4) {
 				return
 			}
 			synctest.Test(t, func(t *testing.T) {

@@ -22,7 +22,7 @@ import (
 func TestRandomSchedules(t *testing.T) {
 	for seed := range uint64(300) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			if thinned(t) {
+			if thinned(t, 4) {
 				return
 			}
 			synctest.Test(t, func(t *testing.T) { randomSchedule(t, rand.New(rand.NewPCG(seed, 1))) })

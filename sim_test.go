@@ -134,7 +134,7 @@ func TestUseUnderBacklog(t *testing.T) {
 			for _, delay := range delays {
 				for _, pacing := range []float64{riftrelay.Spread, 0.25, riftrelay.Burst} {
 					t.Run(fmt.Sprintf("%s/%v/%s/b=%v", set.name, windows, delay.name, pacing), func(t *testing.T) {
-						if thinned(t) {
+						if thinned(t, 8) {
 							return
 						}
 						synctest.Test(t, func(t *testing.T) {
@@ -195,7 +195,7 @@ func TestUseWithLearnedMargin(t *testing.T) {
 			for _, delay := range delays[1:] {
 				for _, pacing := range []float64{riftrelay.Spread, riftrelay.Burst} {
 					t.Run(fmt.Sprintf("%s/%v/%s/b=%v", set.name, windows, delay.name, pacing), func(t *testing.T) {
-						if thinned(t) {
+						if thinned(t, 8) {
 							return
 						}
 						synctest.Test(t, func(t *testing.T) {

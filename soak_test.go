@@ -38,7 +38,7 @@ func TestSoak(t *testing.T) {
 	}
 	schedules := 1000
 	if raceEnabled || testing.Short() {
-		schedules = 150
+		schedules = 75
 	}
 	calls := 0
 	for seed := range uint64(schedules) {
