@@ -31,9 +31,10 @@ COPY --from=build /out/riftrelay /riftrelay
 # Nobody in particular, as a number, because there is no user table.
 USER 65532:65532
 
-# Inside a container loopback is the container's own, where nobody could read the metrics. Publish this port on the
-# host's loopback only (docker-compose.yml does): it has no password.
-ENV ADMIN_ADDR=:8986
+# Inside a container loopback is the container's own, which nothing outside reaches. So both ports are open on all
+# interfaces. Publish them on the host's loopback only (docker-compose.yml does), or set CLIENT_TOKENS: 8986 has no password.
+ENV LISTEN_ADDR=* \
+    ADMIN_ADDR=:8986
 EXPOSE 8985 8986
 
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s --retries=3 \

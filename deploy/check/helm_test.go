@@ -105,6 +105,8 @@ func TestChart(t *testing.T) {
 	for i := 0; at(c, "env", i) != nil; i++ {
 		if name := at(c, "env", i, "name").(string); !known[name] {
 			t.Errorf("the relay is given %s, which is no setting", name)
+		} else if name == "LISTEN_ADDR" && at(c, "env", i, "value") != "*" {
+			t.Errorf("the relay listens on %v, which the service can't reach", at(c, "env", i, "value"))
 		}
 	}
 	ports := map[any]bool{}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -66,7 +67,14 @@ func TestImage(t *testing.T) {
 		t.Errorf("--version: %q %v", out, err)
 	}
 	addr := freeAddr(t)
-	vars := []string{"RIOT_TOKEN=RGAPI-check", "UPSTREAM_URL=" + riot.URL, "LISTEN_ADDR=" + addr, "ADMIN_ADDR=" + freeAddr(t)}
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(image.Env, "LISTEN_ADDR=*") {
+		t.Errorf("outside the container nothing reaches the relay: %q", image.Env)
+	}
+	vars := []string{"RIOT_TOKEN=RGAPI-check", "UPSTREAM_URL=" + riot.URL, "PORT=" + port, "ADMIN_ADDR=" + freeAddr(t)}
 	relay := inside(vars)
 	log := &lockedBuffer{}
 	relay.Stderr = log

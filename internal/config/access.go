@@ -99,7 +99,7 @@ func onLoopback(address string) bool {
 	if err != nil {
 		return false
 	}
-	if strings.EqualFold(host, "localhost") {
+	if strings.EqualFold(host, localhost) {
 		return true
 	}
 	addr, err := netip.ParseAddr(host)

@@ -23,6 +23,17 @@ type compose struct {
 	Configs map[string]struct{ Content string }
 }
 
+// An image runs in a container, whose loopback nothing outside reaches.
+func TestTheImageListensOnAllInterfaces(t *testing.T) {
+	text, err := os.ReadFile("../../Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`(?m)^ENV LISTEN_ADDR=\* `).Match(text) {
+		t.Error("the Dockerfile doesn't set LISTEN_ADDR")
+	}
+}
+
 // The compose files say nothing that the program doesn't know.
 func TestComposeFiles(t *testing.T) {
 	known := map[string]bool{}
@@ -58,6 +69,9 @@ func TestComposeFiles(t *testing.T) {
 				continue
 			}
 			relays++
+			if at := s.Environment["LISTEN_ADDR"]; at != everyone {
+				t.Errorf("%s: %s listens on %q, which other containers can't reach", file, name, at)
+			}
 			for env := range s.Environment {
 				if !known[env] {
 					t.Errorf("%s: %s has %s, which is no setting", file, name, env)

@@ -90,8 +90,9 @@ func declare(in *Invocation, d *draft) []setting {
 		},
 
 		{
-			name: "LISTEN_ADDR", group: groupListen, help: "host or host:port of the relay", unset: "all interfaces",
-			more:  "Empty: all interfaces. A port in here goes before `PORT`. An IPv6 address may stand in brackets.",
+			name: "LISTEN_ADDR", group: groupListen, def: localhost, help: "host or host:port of the relay; * = all",
+			more: "`localhost` is 127.0.0.1 and ::1: only programs on this machine reach the relay. `*` is all interfaces; set `CLIENT_TOKENS` then. " +
+				"The image, the compose files and the chart set `*`. A port in here goes before `PORT`. An IPv6 address may stand in brackets.",
 			value: address(&d.listen),
 		},
 		{

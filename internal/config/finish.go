@@ -95,7 +95,8 @@ func (d *draft) finish(in *Invocation, cmd command, env Env, sources []source, r
 func sameListener(a, b string) bool {
 	hostA, portA, _ := net.SplitHostPort(a)
 	hostB, portB, _ := net.SplitHostPort(b)
-	return portA == portB && portA != "0" && (hostA == hostB || everywhere(hostA) || everywhere(hostB))
+	return portA == portB && portA != "0" && (hostA == hostB || everywhere(hostA) || everywhere(hostB) ||
+		strings.EqualFold(hostA, localhost) && onLoopback(b) || strings.EqualFold(hostB, localhost) && onLoopback(a))
 }
 
 func everywhere(host string) bool { return host == "" || host == "0.0.0.0" || host == "::" }

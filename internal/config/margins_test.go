@@ -44,7 +44,7 @@ func TestMarginsInForce(t *testing.T) {
 // What a setting means that nobody has set is shown as well.
 func TestDescribeTellsWhatNothingMeans(t *testing.T) {
 	shown := mustParse(t, world{env: map[string]string{"RIOT_TOKEN": "RGAPI-x"}}, "validate").Settings.Describe()
-	for name, want := range map[string]string{"TUNNEL_HOSTS": "static data", "LISTEN_ADDR": "all interfaces", "HOSTS": "Riot's", "J_MAX": "2s", "STATE_FILE": "-"} {
+	for name, want := range map[string]string{"TUNNEL_HOSTS": "static data", "LISTEN_ADDR": "localhost", "HOSTS": "Riot's", "J_MAX": "2s", "STATE_FILE": "-"} {
 		for line := range strings.Lines(shown) {
 			if strings.HasPrefix(line, name+" ") && !strings.HasPrefix(strings.TrimSpace(strings.TrimPrefix(line, name)), want+"  ") {
 				t.Errorf("%q, want %q", line, want)

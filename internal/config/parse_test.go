@@ -67,9 +67,9 @@ func TestConfigFileFromEverySource(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"", nil, ":1"},
-		{"b.yaml", nil, ":2"},
-		{"b.yaml", []string{"serve", "--config-file=c.yaml"}, ":3"},
+		{"", nil, "localhost:1"},
+		{"b.yaml", nil, "localhost:2"},
+		{"b.yaml", []string{"serve", "--config-file=c.yaml"}, "localhost:3"},
 	}
 	for _, tt := range tests {
 		w := world{env: map[string]string{"CONFIG_FILE": tt.env}, files: files}
@@ -122,9 +122,9 @@ func TestDefaults(t *testing.T) {
 	}
 	got.Table, got.effective, got.keys, got.reload, got.adminToken, got.certificate = nil, nil, nil, nil, nil, nil
 	want := Settings{
-		Listen:           ":8985",
+		Listen:           "localhost:8985",
 		Admin:            "127.0.0.1:8986",
-		Hosts:            []string{"*"},
+		Hosts:            []string{},
 		TunnelHosts:      []string{"ddragon.leagueoflegends.com", "static.developer.riotgames.com", "dd.b.pvp.net"},
 		QueueCapacity:    2048,
 		QueueTotal:       100_000,
@@ -180,6 +180,8 @@ func TestCommands(t *testing.T) {
 func TestHealthcheckNeedsOnlyTheAddress(t *testing.T) {
 	tests := []struct{ listen, port, want string }{
 		{"", "", "http://127.0.0.1:8985/healthz"},
+		{"*", "9000", "http://127.0.0.1:9000/healthz"},
+		{"localhost", "", "http://127.0.0.1:8985/healthz"},
 		{"0.0.0.0", "9000", "http://127.0.0.1:9000/healthz"},
 		{"[::]:7", "9000", "http://[::1]:7/healthz"},
 		{"::1", "", "http://[::1]:8985/healthz"},
@@ -217,7 +219,7 @@ func TestSwitches(t *testing.T) {
 
 func TestListenersOnAnyFreePortAreTwo(t *testing.T) {
 	w := world{env: map[string]string{"RIOT_TOKEN": "RGAPI-x", "PORT": "0", "ADMIN_ADDR": ":0"}}
-	if s := mustParse(t, w).Settings; s.Listen != ":0" || s.Admin != ":0" {
+	if s := mustParse(t, w).Settings; s.Listen != "localhost:0" || s.Admin != ":0" {
 		t.Errorf("Listen %q, Admin %q", s.Listen, s.Admin)
 	}
 }
@@ -225,7 +227,7 @@ func TestListenersOnAnyFreePortAreTwo(t *testing.T) {
 // Editors on Windows begin a file with a byte order mark, and end lines with two characters.
 func TestDotEnvFromWindows(t *testing.T) {
 	w := world{files: map[string]string{".env": "\ufeffRIOT_TOKEN=x\r\nPORT=9000\r\n"}}
-	if s := mustParse(t, w).Settings; s.Keys()[0].Value != "x" || s.Listen != ":9000" {
+	if s := mustParse(t, w).Settings; s.Keys()[0].Value != "x" || s.Listen != "localhost:9000" {
 		t.Errorf("got %v", s)
 	}
 }

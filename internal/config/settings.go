@@ -17,7 +17,7 @@ import (
 
 // Settings are the relay's settings, checked and typed. They print with keys and passwords hidden.
 type Settings struct {
-	Listen string // the relay's address as net.Listen takes it, ":8985"
+	Listen string // the relay's address, "localhost:8985"; that host is all loopback addresses, and an empty one all interfaces
 	Admin  string // the admin listener's; "" = none
 
 	TrustDir         string   // of the local authority; "" = neither CONNECT nor TLS
@@ -176,8 +176,8 @@ func (s Settings) LocalURL() string { return localURL(s.Listen) }
 
 func localURL(address string) string {
 	host, port, _ := net.SplitHostPort(address)
-	switch host {
-	case "", "0.0.0.0":
+	switch strings.ToLower(host) {
+	case "", "0.0.0.0", localhost:
 		host = "127.0.0.1" // not "localhost": an image made from scratch may be unable to look it up
 	case "::":
 		host = "::1"

@@ -129,7 +129,7 @@ func TestRevokedClientHasSettings(t *testing.T) {
 }
 
 func TestNamesOfTheRelay(t *testing.T) {
-	for listen, want := range map[string]string{"": "*", "127.0.0.1": "", "[::1]:1": "", "localhost:1": "", "0.0.0.0": "*", "10.0.0.1": "*", "::": "*"} {
+	for listen, want := range map[string]string{"": "", "*": "*", "127.0.0.1": "", "[::1]:1": "", "localhost:1": "", "0.0.0.0": "*", "10.0.0.1": "*", "::": "*"} {
 		s := mustParse(t, world{env: map[string]string{"RIOT_TOKEN": "RGAPI-x", "LISTEN_ADDR": listen}}).Settings
 		if s.Hosts == nil || strings.Join(s.Hosts, ",") != want {
 			t.Errorf("%q: %q", listen, s.Hosts)

@@ -256,9 +256,9 @@ func file(to *string, allowed string) value {
 // address is a host, or host:port; draft.finish puts a port to it.
 func address(to *string) value {
 	return value{
-		allowed: "host or host:port, as in 127.0.0.1, [::1]:8985 or :8985",
+		allowed: "host or host:port, as in localhost, 10.0.0.1:8985, [::1]:8985 or * for all interfaces",
 		read: func(text string) error {
-			if _, _, ok := splitAddress(text); !ok {
+			if _, _, ok := splitAddress(text); !ok || text == "" {
 				return errNotAllowed
 			}
 			*to = text
@@ -286,16 +286,20 @@ func hostPort(to *string) value {
 	return value{
 		allowed: "host:port, as in 127.0.0.1:8986 or :8986",
 		read: func(text string) error {
-			if _, port, ok := splitAddress(text); !ok || port == "" {
+			host, port, ok := splitAddress(text)
+			if !ok || port == "" {
 				return errNotAllowed
 			}
-			*to = text
+			*to = net.JoinHostPort(host, port)
 			return nil
 		},
 	}
 }
 
-// splitAddress splits host, host:port, [v6]:port, [v6] and a bare v6; port is "" where there is none.
+// localhost stands for all loopback addresses of this machine.
+const localhost = "localhost"
+
+// splitAddress splits host, host:port, [v6]:port, [v6] and a bare v6. The port is "" where there is none, and the host is "" where it is *.
 func splitAddress(text string) (host, port string, ok bool) {
 	host, port, err := net.SplitHostPort(text)
 	if err != nil {
@@ -307,6 +311,9 @@ func splitAddress(text string) (host, port string, ok bool) {
 		}
 	} else if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 || port[0] == '+' || port[0] == '-' {
 		return "", "", false
+	}
+	if host == everyone {
+		host = ""
 	}
 	// A host made of digits is a port that somebody forgot the colon of.
 	return host, port, host == "" || isHost(host) && strings.Trim(host, "0123456789") != ""

@@ -16,10 +16,11 @@ func TestValues(t *testing.T) {
 		good    map[string]string // text → what it becomes
 		bad     []string
 	}{
-		{"PORT", map[string]string{"0": ":0", "65535": ":65535"}, []string{"65536", "-1", "1.0", "0x10", "http", "1e3"}},
-		{"LISTEN_ADDR", map[string]string{"0.0.0.0": "0.0.0.0:8985", "::1": "[::1]:8985", "[::1]": "[::1]:8985", ":80": ":80", "[fe80::1%eth0]:1": "[fe80::1%eth0]:1", "relay.lan": "relay.lan:8985"},
-			[]string{"a b", "host:port", "1:2:3", "[::1", "[relay]", "http://a", "host:-1", "host:+1", "host:", "a/b", ":99999"}},
-		{"ADMIN_ADDR", map[string]string{"off": "", "OFF": "", "": "", ":8986": ":8986", "[::1]:0": "[::1]:0"}, []string{"127.0.0.1", "8986", "none"}},
+		{"PORT", map[string]string{"0": "localhost:0", "65535": "localhost:65535"}, []string{"65536", "-1", "1.0", "0x10", "http", "1e3"}},
+		{"LISTEN_ADDR", map[string]string{"0.0.0.0": "0.0.0.0:8985", "::1": "[::1]:8985", "[::1]": "[::1]:8985", ":80": ":80", "[fe80::1%eth0]:1": "[fe80::1%eth0]:1", "relay.lan": "relay.lan:8985",
+			"localhost": "localhost:8985", "*": ":8985", "*:80": ":80"},
+			[]string{"a b", "host:port", "1:2:3", "[::1", "[relay]", "http://a", "host:-1", "host:+1", "host:", "a/b", ":99999", "**", "*.lan", "[*]", ""}},
+		{"ADMIN_ADDR", map[string]string{"off": "", "OFF": "", "": "", ":8986": ":8986", "*:8986": ":8986", "[::1]:0": "[::1]:0"}, []string{"127.0.0.1", "8986", "none"}},
 		{"PACING", map[string]string{"spread": "0", "Burst": "1", "0.25": "0.25", "1": "1", "0": "0"}, []string{"-0.1", "1.01", "NaN", "Inf", "half", "25%"}},
 		{"ADMISSION_TIMEOUT", map[string]string{"0": "0s", "90": "1m30s", "1m30s": "1m30s", "1.5s": "1.5s"}, []string{"-1", "-1s", "1 s", "5 minutes", "999999999999999999", "1h90"}},
 		{"ADDITIONAL_WINDOW_SIZE", map[string]string{"150ms": "150ms", "1": "1s"}, []string{"-1s", "x"}},

@@ -97,6 +97,7 @@ func (r *relay) newPage() riftrelay.Hooks {
 		Version: config.BuildVersion(),
 		Relay:   r.url,
 		Clients: r.clientRows,
+		Exposed: r.exposed,
 		Index:   adminIndex(s),
 
 		Explorer: s.EnableSwagger,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +19,7 @@ import (
 type health struct {
 	draining atomic.Bool
 	state    func() riftrelay.Snapshot
+	exposed  func() string // the relay's address if anybody there can use the keys, otherwise ""
 
 	mu   sync.Mutex
 	at   time.Time // of last
@@ -54,31 +56,49 @@ func (h *health) alive(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// public is ready for the relay's port, where anybody may ask: without names of
-// keys, and without what the network says of the store.
-func (h *health) public(w http.ResponseWriter, r *http.Request) { h.report(w, r, false) }
+// What /readyz tells on the relay's port, where anybody may ask.
+const (
+	codeDraining = "draining"
+	codeNoKey    = "no_usable_key"
+	codeNoTokens = "no_client_tokens"
+)
+
+// public is ready for the relay's port: codes only, without names of keys and
+// without what the network says of the store.
+func (h *health) public(w http.ResponseWriter, r *http.Request) {
+	reasons, warnings := []string{}, []string(nil)
+	if h.draining.Load() {
+		reasons = append(reasons, codeDraining)
+	}
+	if !h.now().usable {
+		reasons = append(reasons, codeNoKey)
+	}
+	if h.exposed() != "" {
+		warnings = append(warnings, codeNoTokens)
+	}
+	report(w, r, reasons, warnings)
+}
 
 // ready says whether calls are welcome, and if not, why. As long as any key is
 // usable they are: what doesn't concern all calls is a warning.
-func (h *health) ready(w http.ResponseWriter, r *http.Request) { h.report(w, r, true) }
-
-func (h *health) report(w http.ResponseWriter, r *http.Request, details bool) {
-	if !readOnly(w, r) {
-		return
-	}
+func (h *health) ready(w http.ResponseWriter, r *http.Request) {
 	reasons := []string{}
 	if h.draining.Load() {
-		reasons = append(reasons, "draining")
+		reasons = append(reasons, codeDraining)
 	}
 	c := h.now()
 	if !c.usable {
-		reasons = append(reasons, "no usable key")
-		if details {
-			reasons = append(reasons, c.keys...)
-		}
+		reasons = append(append(reasons, "no usable key"), c.keys...)
 	}
-	if !details {
-		c.warnings = nil
+	if at := h.exposed(); at != "" {
+		c.warnings = append(slices.Clip(c.warnings), "whoever reaches "+at+" can use the keys: CLIENT_TOKENS is not set, and LISTEN_ADDR is not localhost")
+	}
+	report(w, r, reasons, c.warnings)
+}
+
+func report(w http.ResponseWriter, r *http.Request, reasons, warnings []string) {
+	if !readOnly(w, r) {
+		return
 	}
 	status := http.StatusOK
 	if len(reasons) > 0 {
@@ -88,7 +108,7 @@ func (h *health) report(w http.ResponseWriter, r *http.Request, details bool) {
 		Ready    bool     `json:"ready"`
 		Reasons  []string `json:"reasons"`
 		Warnings []string `json:"warnings,omitempty"`
-	}{len(reasons) == 0, reasons, c.warnings})
+	}{len(reasons) == 0, reasons, warnings})
 }
 
 func readOnly(w http.ResponseWriter, r *http.Request) bool {

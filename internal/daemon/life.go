@@ -76,8 +76,7 @@ func (r *relay) servers() []*server {
 func (r *relay) listen(ctx context.Context) error {
 	var problems []error
 	for _, s := range r.servers() {
-		var lc net.ListenConfig
-		l, err := lc.Listen(ctx, "tcp", s.address)
+		l, err := listenOn(ctx, s.address)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("%s: can't listen on %s: %w; allowed: an address of this machine that is free", s.setting, s.address, cause(err)))
 			continue
@@ -259,10 +258,8 @@ func (r *relay) announce() {
 	if r.certificate != nil {
 		r.log.Info("the relay's port speaks TLS only", "certificate", r.settings.CertFile, "until", r.certificate.until())
 	}
-	switch {
-	case !beyondLoopback(r.front.listener):
-	case len(r.settings.Clients) == 0:
-		r.log.Warn("whoever reaches the relay's port can use the keys: keep it on a trusted network, or set CLIENT_TOKENS", "listen", r.front.listener.Addr().String())
+	if at := r.exposed(); at != "" {
+		r.log.Warn("whoever reaches the relay's port can use the keys: set CLIENT_TOKENS, or LISTEN_ADDR to localhost", "listen", at)
 	}
 	if r.settings.TrustDir != "" {
 		r.log.Info("CONNECT and TLS are served; riftrelay trust shows how clients trust them", "trust_dir", r.settings.TrustDir, "tunnels", strings.Join(r.settings.TunnelHosts, ","))
@@ -297,6 +294,15 @@ func pacingName(b float64) string {
 		return "burst"
 	}
 	return fmt.Sprint(b)
+}
+
+// exposed returns the relay's address if it is reached from other machines and
+// no client needs a token, otherwise "".
+func (r *relay) exposed() string {
+	if !beyondLoopback(r.front.listener) || r.handler.NeedsTokens() {
+		return ""
+	}
+	return r.front.listener.Addr().String()
 }
 
 func beyondLoopback(l net.Listener) bool {

@@ -87,7 +87,7 @@ func TestDisableKeysAtTheRelay(t *testing.T) {
 	if a.status != http.StatusServiceUnavailable || a.header.Get("X-Riftrelay-Reason") != "no_available_key" || !strings.Contains(a.body, "main: disabled") {
 		t.Errorf("with no key: %d %v %s", a.status, a.header, a.body)
 	}
-	if a := g.get(g.front + "/readyz"); a.status != http.StatusServiceUnavailable || a.body != `{"ready":false,"reasons":["no usable key"]}`+"\n" {
+	if a := g.get(g.front + "/readyz"); a.status != http.StatusServiceUnavailable || a.body != `{"ready":false,"reasons":["no_usable_key"]}`+"\n" {
 		t.Errorf("readyz for anybody: %d %s", a.status, a.body)
 	}
 	if a := g.get(g.admin + "/readyz"); a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, "no usable key") || !strings.Contains(a.body, "main: disabled") {

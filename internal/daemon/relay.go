@@ -101,7 +101,7 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks, store 
 		Limiter: limiter, Base: base, Upstream: s.UpstreamURL, Timeout: s.UpstreamTimeout, Retry: s.Retry,
 	}
 
-	health := &health{state: limiter.Snapshot}
+	health := &health{state: limiter.Snapshot, exposed: r.exposed}
 	local := map[string]http.Handler{
 		"/healthz": http.HandlerFunc(health.alive),
 		"/readyz":  http.HandlerFunc(health.public),
@@ -112,7 +112,7 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks, store 
 	r.keys.Store(&keys)
 	var explore http.Handler
 	if s.EnableSwagger {
-		o := explorer.RelayOptions{Table: s.Table, Version: version, Tokens: len(s.Clients) > 0}
+		o := explorer.RelayOptions{Table: s.Table, Tokens: len(s.Clients) > 0}
 		for _, b := range s.Budgets {
 			o.Budgets = append(o.Budgets, b.Name)
 		}

@@ -23,6 +23,18 @@ func clientsOn(t *testing.T, d *Dashboard) *clientRows {
 	return g.Clients
 }
 
+// The page is told at which address anybody can use the keys.
+func TestThePageWarnsOfAnOpenRelay(t *testing.T) {
+	d, _ := watching()
+	for _, at := range []string{"", "[::]:8985"} {
+		d.options.Exposed = func() string { return at }
+		d.sample(start)
+		if want := fmt.Sprintf(`"exposed":%q`, at); !strings.Contains(string(d.general), want) {
+			t.Errorf("%s lacks %s", d.general, want)
+		}
+	}
+}
+
 func TestClientsOfTheLastMinute(t *testing.T) {
 	d, _ := watching()
 	web := Client{Name: "web", High: true, Requests: 1000, Limited: 5, Refused: 6, InFlight: 1, Waiting: 3}

@@ -37,6 +37,9 @@ type Options struct {
 	// Clients tells of those who have tokens. Nil, or none, means that nobody
 	// needs one.
 	Clients func() []Client
+	// Exposed returns the address at which anybody can use the keys, "" if there
+	// is none. Nil means none.
+	Exposed func() string
 	// Index is shown to programs that ask for the page, as text.
 	Index string
 
@@ -68,6 +71,9 @@ var _ riftrelay.Hooks = (*Dashboard)(nil)
 func New(o Options) *Dashboard {
 	if o.Version == "" {
 		o.Version = "dev"
+	}
+	if o.Exposed == nil {
+		o.Exposed = func() string { return "" }
 	}
 	d := &Dashboard{options: o, boot: rand.Text(), now: time.Now, closed: make(chan struct{})}
 	d.state = newState()

@@ -6,8 +6,9 @@ import (
 	"riftrelay"
 )
 
-// general writes what is said of all, of the keys and of the clients.
-func general(s *riftrelay.Snapshot, clients *clientRows) []byte {
+// general writes what is said of all, of the keys and of the clients. Exposed is
+// the address at which anybody can use the keys, if there is one.
+func general(s *riftrelay.Snapshot, clients *clientRows, exposed string) []byte {
 	type key struct {
 		Name    string   `json:"name"`
 		Group   string   `json:"group"`
@@ -30,12 +31,13 @@ func general(s *riftrelay.Snapshot, clients *clientRows) []byte {
 		Panics   int     `json:"panics"`
 		Panic    string  `json:"panic"`
 		Store    *store  `json:"store"`
+		Exposed  string  `json:"exposed"`
 		Keys     []key   `json:"keys"`
 
 		Clients *clientRows `json:"clients"` // null when nobody needs a token
 	}{
 		Margin: float64(s.Margin.Milliseconds()), Pacing: s.Pacing, Draining: s.Draining, Panics: s.HookPanics, Panic: s.HookPanic,
-		Keys: make([]key, len(s.Keys)), Clients: clients,
+		Exposed: exposed, Keys: make([]key, len(s.Keys)), Clients: clients,
 	}
 	if s.Store != nil {
 		v.Store = &store{s.Store.Replica, s.Store.Replicas, s.Store.Trip.Milliseconds(), s.Store.Away, s.Store.For.Milliseconds(), s.Store.Alone}

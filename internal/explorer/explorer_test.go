@@ -14,7 +14,7 @@ import (
 )
 
 func relay() http.Handler {
-	return explorer.Handler(explorer.Relay(explorer.RelayOptions{Table: route.Default(), Version: "v1.2.3"}))
+	return explorer.Handler(explorer.Relay(explorer.RelayOptions{Table: route.Default()}))
 }
 
 func get(h http.Handler, path string, headers ...string) *httptest.ResponseRecorder {

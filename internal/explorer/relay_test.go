@@ -56,7 +56,7 @@ func TestDocumentIsValid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			table := tableOf(t, o)
-			d := explorer.Relay(explorer.RelayOptions{Table: table, Version: "v1", Budgets: []string{"crawler"}})
+			d := explorer.Relay(explorer.RelayOptions{Table: table, Budgets: []string{"crawler"}})
 			valid(t, d)
 			ids, operations := map[string]bool{}, 0
 			for _, path := range d.Paths {

@@ -121,6 +121,9 @@ func (h *Handler) isToken(s string) bool {
 // SetClients replaces those who may use the relay. With none, everybody may.
 func (h *Handler) SetClients(list []Client) { h.clients.Store(newClients(list, h.clients.Load())) }
 
+// NeedsTokens reports whether calls need a client's token.
+func (h *Handler) NeedsTokens() bool { return h.clients.Load() != nil }
+
 // admit says who calls, by which token; err is what is wrong with the target, if
 // anything is. Nil means that nobody needs one.
 func (h *Handler) admit(r *http.Request, to target, err error) (who *Client, token string, barred error) {

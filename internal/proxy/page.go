@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"html"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 )
@@ -43,7 +44,7 @@ func (h *Handler) serveLocal(w http.ResponseWriter, r *http.Request, why error) 
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 	switch {
 	case path == "/" && reads:
-		h.page.ServeHTTP(w, r)
+		h.page.serve(w, r, h.insider(r, why))
 	case path == "/favicon.ico" && reads:
 		// Browsers ask on their own; an error would show in their consoles.
 		w.Header().Set("Cache-Control", "max-age=86400")
@@ -56,9 +57,30 @@ func (h *Handler) serveLocal(w http.ResponseWriter, r *http.Request, why error) 
 	}
 }
 
-// ServeHTTP shows the page: HTML to who asks for it, as browsers do, and JSON
-// to everybody else.
-func (p page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// insider reports whether a request is from this machine or shows a client's
+// token. Why says what is wrong with its target. What a reverse proxy on this
+// machine hands on is from elsewhere.
+func (h *Handler) insider(r *http.Request, why error) bool {
+	if known := h.clients.Load(); known != nil {
+		if who, _ := h.recognise(known, r, target{}, why); who != nil {
+			return true
+		}
+	}
+	for _, name := range []string{"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip"} {
+		if r.Header[name] != nil {
+			return false
+		}
+	}
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	return err == nil && from.Addr().Unmap().IsLoopback()
+}
+
+// serve shows the page: HTML to browsers, which ask for it, and JSON to programs.
+// Only insiders are told the version and the admin listener's address.
+func (p page) serve(w http.ResponseWriter, r *http.Request, insider bool) {
+	if !insider {
+		p.version, p.admin = "", ""
+	}
 	h := w.Header()
 	h.Set("Vary", "Accept")
 	h.Set("Cache-Control", "no-store")
@@ -67,9 +89,11 @@ func (p page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	sample := origin(r) + "/euw1/lol/status/v4/platform-data"
 
 	if !strings.Contains(strings.Join(r.Header["Accept"], ","), "text/html") {
-		text, err := json.Marshal(map[string]string{
-			"name": "RiftRelay", "version": p.version, "sample": sample, "admin": p.admin, "docs": p.docs,
-		})
+		facts := map[string]string{"name": "RiftRelay", "sample": sample, "docs": p.docs}
+		if insider {
+			facts["version"], facts["admin"] = p.version, p.admin
+		}
+		text, err := json.Marshal(facts)
 		if err != nil {
 			panic("BUG: " + err.Error())
 		}

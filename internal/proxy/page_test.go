@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"io"
@@ -57,6 +58,56 @@ func TestPage(t *testing.T) {
 	}
 	if obs.started != 0 || len(obs.done) != 0 {
 		t.Errorf("the page counts as a call: %+v", obs.done)
+	}
+}
+
+// Anonymous callers from elsewhere learn neither the version nor where the admin
+// listener is, and so do callers of a reverse proxy on this machine.
+func TestThePageTellsStrangersLess(t *testing.T) {
+	options := Options{
+		Version: "v1.2.3", AdminAddr: "127.0.0.1:8986", Table: route.Default(),
+		Transport: roundTrip(func(*http.Request) (*http.Response, error) { return nil, context.Canceled }),
+	}
+	open, err := New(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.Clients = []Client{{Name: "web", Tokens: [][32]byte{sha256.Sum256([]byte("a-token"))}}}
+	closed, err := New(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		from, header, value string
+		told                bool // without CLIENT_TOKENS
+		toldToken           bool // with them
+	}{
+		"this machine":           {"127.0.0.1:1", "", "", true, true},
+		"this machine, IPv6":     {"[::1]:1", "", "", true, true},
+		"elsewhere":              {"192.0.2.1:1", "", "", false, false},
+		"elsewhere, IPv6":        {"[2001:db8::1]:1", "", "", false, false},
+		"a token":                {"192.0.2.1:1", "X-Riot-Token", "a-token", false, true},
+		"a wrong token":          {"192.0.2.1:1", "X-Riot-Token", "another", false, false},
+		"a reverse proxy":        {"127.0.0.1:1", "X-Forwarded-For", "192.0.2.1", false, false},
+		"another":                {"127.0.0.1:1", "Forwarded", "for=192.0.2.1", false, false},
+		"an address that's none": {"@", "", "", false, false},
+	} {
+		for h, want := range map[*Handler]bool{open: tt.told, closed: tt.toldToken} {
+			for _, accept := range []string{"text/html", "*/*"} {
+				r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+				r.RemoteAddr = tt.from
+				r.Header.Set("Accept", accept)
+				if tt.header != "" {
+					r.Header.Set(tt.header, tt.value)
+				}
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, r)
+				body := w.Body.String()
+				if w.Code != 200 || strings.Contains(body, "v1.2.3") != want || strings.Contains(body, "8986") != want || !strings.Contains(body, "/euw1/lol/status") {
+					t.Errorf("%s, Accept %s: %d, told %v\n%s", name, accept, w.Code, want, body)
+				}
+			}
+		}
 	}
 }
 

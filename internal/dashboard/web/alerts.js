@@ -22,6 +22,7 @@ export function alerts() {
     add(`suspect ${k.name}`, "bad", `Key ${k.name} is suspended: ${k.reasons.at(-1) ?? "Riot doesn't know it"}.`);
   }
   if (g.store?.away) add("store", "bad", `The store has been away for ${left(Math.max(1, g.store.for))}: ${g.store.away}. ${g.store.alone ? `This replica goes on within its share of the limits${g.store.replicas > 1 ? `, as one of ${g.store.replicas}` : ""}.` : "Nothing is sent (STORE_LOSS=closed)."}`);
+  if (g.exposed) add("exposed", "warn", `Whoever reaches ${g.exposed} can use the keys: set CLIENT_TOKENS, or LISTEN_ADDR to localhost.`);
   if (g.panics) add("panics", "warn", `${plural(g.panics, "panic")} in hooks, the latest: ${g.panic}`);
   const minute = last(60);
   const sum = (field) => minute.reduce((n, p) => n + p[field], 0);
