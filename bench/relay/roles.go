@@ -136,7 +136,7 @@ func (b *buffers) Put(buf []byte) { b.pool.Put(&buf) }
 // settings, its signals and its admin listener.
 func newRelay(upstream string) (http.Handler, error) {
 	table := route.Default()
-	counts := metrics.New(metrics.Options{Hosts: table.Hosts()})
+	counts := metrics.New(metrics.Options{Table: table})
 	limiter, err := riftrelay.New(riftrelay.Config{
 		Keys:   []riftrelay.Key{{Name: "main", Value: "RGAPI-00000000-0000-0000-0000-000000000000"}},
 		Table:  table,
