@@ -45,7 +45,7 @@ func (t *Table) Match(verb, host, escapedPath string) (Route, error) {
 	var buf [maxSegments]string
 	n, bad := scan(escapedPath, &buf)
 	if bad != "" {
-		return Route{}, malformed(escapedPath, bad)
+		return Route{}, t.malformed(verb, escapedPath, bad)
 	}
 	if n == 0 {
 		return Route{}, refusal(404, NoPath, "no path after "+quote(host)+": want a path like /lol/status/v4/platform-data", "")

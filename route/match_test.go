@@ -136,6 +136,12 @@ func TestRefused(t *testing.T) {
 		{"all capitals", "GET", "europe", "/LOL/MATCH/V5/MATCHES/EUW1_7/TIMELINE", route.UnknownPath, "/lol/match/v5/matches/{matchId}/timeline", ""},
 		{"needless escape", "GET", "europe", "/%6Col/match/v5/matches/EUW1_7", route.UnknownPath, "/lol/match/v5/matches/{matchId}", ""},
 		{"escaped separator", "GET", "europe", "/lol/match/v5/matches%2FEUW1_7", route.UnknownPath, "/lol/match/v5/matches/{matchId}", ""},
+		{"Riot ID with its #", "GET", "asia", "/riot/account/v1/accounts/by-riot-id/Faker%23KR1", route.UnknownPath, "/riot/account/v1/accounts/by-riot-id/{gameName}/{tagLine}", `as in "/riot/account/v1/accounts/by-riot-id/Faker/KR1"`},
+		{"Riot ID escaped twice", "HEAD", "asia", "/riot/account/v1/accounts/by-riot-id/Hide%20on%20bush%2523KR1", route.UnknownPath, "/riot/account/v1/accounts/by-riot-id/{gameName}/{tagLine}", `as in "/riot/account/v1/accounts/by-riot-id/Hide%20on%20bush/KR1"`},
+		{"Riot ID with an escaped slash", "GET", "asia", "/riot/account/v1/accounts/by-riot-id/Faker%2fKR1", route.UnknownPath, "/riot/account/v1/accounts/by-riot-id/{gameName}/{tagLine}", `as in "/riot/account/v1/accounts/by-riot-id/Faker/KR1"`},
+		{"a # where no method is", "GET", "asia", "/riot/account/v1/accounts/of%23KR1", route.UnknownPath, "/riot/account/v1/accounts/me", ""},
+		{"a # and nothing behind", "GET", "asia", "/riot/account/v1/accounts/by-riot-id/Faker%23", route.UnknownPath, "/riot/account/v1/accounts/by-riot-id/{gameName}/{tagLine}", ""},
+		{"Riot ID whose tag was a fragment", "GET", "asia", "/riot/account/v1/accounts/by-riot-id/Faker", route.UnknownPath, "/riot/account/v1/accounts/by-riot-id/{gameName}/{tagLine}", ""},
 		{"prefix of paths", "GET", "europe", "/lol/", route.UnknownPath, "", ""},
 		{"like nothing", "GET", "europe", "/wp-admin/setup.php", route.UnknownPath, "", "/wp-admin/setup.php"},
 		{"endless", "GET", "europe", long, route.UnknownPath, "", "…"},
@@ -153,6 +159,15 @@ func TestRefused(t *testing.T) {
 				t.Errorf("message of %d bytes or with control bytes: %q", len(e.Error()), e)
 			}
 		})
+	}
+}
+
+// A raw # is malformed, and what is meant by it is known all the same.
+func TestRawNumberSignIsExplained(t *testing.T) {
+	_, err := route.Default().Match("", "asia", "/riot/account/v1/accounts/by-riot-id/Faker#KR1")
+	e := refused(t, err, 400, route.Malformed)
+	if !strings.Contains(e.Detail, `, as in "/riot/account/v1/accounts/by-riot-id/Faker/KR1"`) || e.Nearest != "/riot/account/v1/accounts/by-riot-id/{gameName}/{tagLine}" {
+		t.Errorf("%+v", e)
 	}
 }
 

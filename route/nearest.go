@@ -40,7 +40,8 @@ func (t *Table) nearestPath(segments []string, n int) string {
 	return best
 }
 
-// distance is 100 for each segment that is missing, extra or wholly different, and less for one that is misspelt. It
+// distance is 100 for each segment that is missing, extra or wholly different, and less for one that is misspelt and for
+// a missing parameter. It
 // takes off what fits at both ends and compares the rest pairwise: linear, and right for one mistake in one place.
 func distance(path, template []string) int {
 	d := 0
@@ -56,7 +57,14 @@ func distance(path, template []string) int {
 		}
 		path, template = path[1:], template[1:]
 	}
-	return d + 100*(len(path)+len(template))
+	for _, want := range template {
+		if isParam(want) {
+			d += 40 // a value is forgotten, or a client took it for a fragment: #KR1
+		} else {
+			d += 100
+		}
+	}
+	return d + 100*len(path)
 }
 
 // fits reports whether segment matches want. A parameter fits everything, so it says a little less than a literal.

@@ -42,6 +42,9 @@ func (t *Table) noMethod(verb, host, path string, m *Method, segments []string, 
 			return refusal(404, UnknownVerb, fmt.Sprintf("%s has no method %s; it has %s", others[0].Template, verb, some(sortedSet(verbs))), others[0].Template)
 		}
 	}
+	if meant, template := t.meant(verb, path); meant != "" {
+		return refusal(404, UnknownPath, "unknown path "+quote(path)+"; the nearest known is "+template+", as in "+meant, template)
+	}
 	near := t.nearestPath(segments, n)
 	detail := "unknown path " + quote(path)
 	if near != "" {

@@ -7,6 +7,24 @@ import (
 	"riftrelay/riotsim"
 )
 
+// A Riot ID with its # is answered with the form that was meant, raw and escaped,
+// and spends nothing.
+func TestRiotIDsWithTheirNumberSign(t *testing.T) {
+	p := startPlainly(t)
+	at := &rig{front: p.front}
+	for target, want := range map[string]string{"Faker%23KR1": "404", "Faker%2523KR1": "404", "Faker%2FKR1": "404", "Faker#KR1": "400"} {
+		raw := at.exchange(t, "GET /asia"+byRiotID+target+" HTTP/1.1\r\n"+lastOne+"\r\n")
+		if !strings.HasPrefix(raw, "HTTP/1.1 "+want+" ") || !strings.Contains(raw, "X-Riftrelay-Reason: invalid_route\r\n") || !strings.Contains(raw, `as in \"`+byRiotID+`Faker/KR1\"`) {
+			t.Errorf("%s: %q", target, raw)
+		}
+	}
+	raw := at.exchange(t, "GET /asia"+byRiotID+"Faker HTTP/1.1\r\n"+lastOne+"\r\n") // curl takes #KR1 for a fragment
+	if !strings.Contains(raw, byRiotID+"{gameName}/{tagLine}") {
+		t.Errorf("without a tag: %q", raw)
+	}
+	p.stop(t)
+}
+
 // What net/http refuses before any handler sees it has Riot's form, the source
 // and a reason, as all other answers have.
 func TestEveryAnswerNamesItsSource(t *testing.T) {
