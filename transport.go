@@ -20,7 +20,8 @@ import (
 // RoundTrip returns a *RejectedError for what was not sent, ErrUpstreamTimeout,
 // the error of the request's context, or that of Base. A call that met a 429
 // goes through admission again until its deadline; only then does the caller see
-// the 429. A request whose body was read is sent again only if it has GetBody, as
+// the 429. A request that the server did not process by its own word goes through
+// admission again too. A request whose body was read is sent again only if it has GetBody, as
 // http.NewRequest sets it for bodies in memory.
 //
 // The fields must not change once RoundTrip has been called.
@@ -126,10 +127,10 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			again = body.again()
 		case errors.Is(err, errStopped):
 			again = body.again()
-		case errors.Is(err, errSentAgain):
+		case errors.Is(err, errSentAgain) && repeatable(req), takenBack(err):
 			rest = resends // the first goes at once, as net/http's would
 			resends++
-			again = resends <= maxResends && repeatable(req)
+			again = resends <= maxResends && body.again()
 		case repeatable(req) && t.Retry.wants(resp, err, a.sent()):
 			repeats++
 			rest = repeats

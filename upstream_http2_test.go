@@ -34,6 +34,7 @@ type http2Upstream struct {
 	script   func(n int64, s *http2Stream) // told of the n-th request, from 1
 	conns    atomic.Int64
 	received atomic.Int64
+	refused  atomic.Int64 // of them, those that the server said it did not process
 	busy     sync.WaitGroup
 }
 
@@ -86,14 +87,14 @@ func (u *http2Upstream) serve(conn net.Conn) {
 		case *http2.MetaHeadersFrame:
 			begun[frame.StreamID] = requestOf(frame)
 			if frame.StreamEnded() {
-				s = &http2Stream{framer: f, conn: conn, id: frame.StreamID, request: begun[frame.StreamID]}
+				s = &http2Stream{up: u, framer: f, conn: conn, id: frame.StreamID, request: begun[frame.StreamID]}
 			}
 		case *http2.DataFrame:
 			r := begun[frame.StreamID]
 			body, _ := io.ReadAll(r.Body)
 			r.Body = io.NopCloser(bytes.NewReader(append(body, frame.Data()...)))
 			if frame.StreamEnded() {
-				s = &http2Stream{framer: f, conn: conn, id: frame.StreamID, request: r}
+				s = &http2Stream{up: u, framer: f, conn: conn, id: frame.StreamID, request: r}
 			}
 		}
 		if s == nil {
@@ -118,6 +119,7 @@ func requestOf(frame *http2.MetaHeadersFrame) *http.Request {
 
 // http2Stream is one request, whole, and the edge's answer to it.
 type http2Stream struct {
+	up       *http2Upstream
 	framer   *http2.Framer
 	conn     net.Conn
 	id       uint32
@@ -151,13 +153,20 @@ func (s *http2Stream) cut() {
 
 func (s *http2Stream) reset(code http2.ErrCode) { _ = s.framer.WriteRSTStream(s.id, code) }
 
+// refuse gives the request back.
+func (s *http2Stream) refuse() {
+	s.up.refused.Add(1)
+	s.reset(http2.ErrCodeRefusedStream)
+}
+
 // goAway says that this request is the last one, or that the one before was.
-func (s *http2Stream) goAway(processed bool) {
+func (s *http2Stream) goAway(processed bool, code http2.ErrCode) {
 	last := s.id
 	if !processed {
-		last -= 2
+		s.up.refused.Add(1)
+		last = max(last, 2) - 2
 	}
-	_ = s.framer.WriteGoAway(last, http2.ErrCodeNo, nil)
+	_ = s.framer.WriteGoAway(last, code, nil)
 }
 
 // hangUp ends the connection; what was written arrives.
@@ -195,7 +204,7 @@ func newOverHTTP2(t *testing.T, sim riotsim.Config, retry string, script func(in
 }
 
 // mustAccount fails the test unless each request that came had a charge of its
-// own, and no POST came twice.
+// own, and no POST came twice that the server may have processed.
 func (o *overHTTP2) mustAccount(t *testing.T) {
 	t.Helper()
 	if admitted, received := o.admissions.Load(), o.up.received.Load(); admitted != received {
@@ -204,7 +213,16 @@ func (o *overHTTP2) mustAccount(t *testing.T) {
 	if answers, admitted := o.answers.Load(), o.admissions.Load(); answers != admitted {
 		t.Errorf("%d ends for %d tries", answers, admitted)
 	}
-	mustBeOnce(t, o.edge)
+	posts, bodies := 0, map[string]bool{}
+	for _, r := range o.edge.Requests() {
+		if r.Method == http.MethodPost {
+			posts++
+			bodies[string(r.Body)] = true
+		}
+	}
+	if again := int64(posts - len(bodies)); again > o.up.refused.Load() {
+		t.Errorf("%d POSTs came again, and the server refused %d", again, o.up.refused.Load())
+	}
 	if n := o.edge.Report().Violations; n > 0 {
 		t.Errorf("%d own 429s", n)
 	}
@@ -230,14 +248,15 @@ func mustBeOnce(t testing.TB, edge *riotsim.Edge) (seen map[string]bool) {
 	return seen
 }
 
-// What a server can do to a stream: a GET that it gave back goes again, by an
-// admission of its own; what it may have processed goes again only where RETRY
-// says so; a POST never does.
+// What a server can do to a stream. A request that it did not process by its own
+// word goes again, by an admission of its own (RFC 9113, 8.7), a POST too. A GET
+// that it may have processed goes again only where RETRY says so, a POST never.
 func TestUpstreamHTTP2(t *testing.T) {
-	refused := func(s *http2Stream) { s.reset(http2.ErrCodeRefusedStream) }
+	refused := (*http2Stream).refuse
 	broken := func(s *http2Stream) { s.reset(http2.ErrCodeInternal) }
-	goneBefore := func(s *http2Stream) { s.goAway(false); s.hangUp() }
-	goneAfter := func(s *http2Stream) { s.goAway(true); s.hangUp() }
+	goneBefore := func(s *http2Stream) { s.goAway(false, http2.ErrCodeNo); s.hangUp() }
+	goneAfter := func(s *http2Stream) { s.goAway(true, http2.ErrCodeNo); s.hangUp() }
+	brokenBefore := func(s *http2Stream) { s.goAway(false, http2.ErrCodeInternal); s.hangUp() }
 	const once, always = 1, 1000
 	for _, c := range []struct {
 		name     string
@@ -248,17 +267,22 @@ func TestUpstreamHTTP2(t *testing.T) {
 		received int64 // of the call that the fault strikes
 		ok       bool
 	}{
-		{"GOAWAY after it was processed, and its answer", func(s *http2Stream) { s.goAway(true); s.answer(); s.hangUp() }, once, "GET", "", 1, true},
-		{"GOAWAY after it was processed, and its answer", func(s *http2Stream) { s.goAway(true); s.answer(); s.hangUp() }, once, "POST", "", 1, true},
+		{"GOAWAY after it was processed, and its answer", func(s *http2Stream) { s.goAway(true, http2.ErrCodeNo); s.answer(); s.hangUp() }, once, "GET", "", 1, true},
+		{"GOAWAY after it was processed, and its answer", func(s *http2Stream) { s.goAway(true, http2.ErrCodeNo); s.answer(); s.hangUp() }, once, "POST", "", 1, true},
 		{"GOAWAY after it was processed, no answer", goneAfter, once, "GET", "", 1, false},
 		{"GOAWAY after it was processed, no answer", goneAfter, once, "GET", "reset", 2, true},
 		{"GOAWAY after it was processed, no answer", goneAfter, once, "POST", "reset", 1, false},
 		{"GOAWAY before it was processed", goneBefore, once, "GET", "", 2, true},
-		{"GOAWAY before it was processed", goneBefore, once, "POST", "reset", 1, false},
+		{"GOAWAY before it was processed", goneBefore, once, "POST", "", 2, true},
+		{"GOAWAY with an error before it was processed", brokenBefore, once, "GET", "", 2, true},
+		{"GOAWAY with an error before it was processed", brokenBefore, once, "POST", "", 2, true},
+		{"GOAWAY with an error, no answer", func(s *http2Stream) { s.goAway(true, http2.ErrCodeInternal); s.hangUp() }, once, "POST", "reset", 1, false},
 		{"REFUSED_STREAM", refused, once, "GET", "", 2, true},
 		{"REFUSED_STREAM", refused, once, "HEAD", "", 2, true},
-		{"REFUSED_STREAM", refused, once, "POST", "reset", 1, false},
-		{"REFUSED_STREAM for ever", refused, always, "GET", "reset", 5, false},
+		{"REFUSED_STREAM", refused, once, "POST", "", 2, true},
+		{"REFUSED_STREAM three times", refused, 3, "POST", "", 4, true},
+		{"REFUSED_STREAM forever", refused, always, "GET", "reset", 5, false},
+		{"REFUSED_STREAM forever", refused, always, "POST", "", 5, false},
 		{"INTERNAL_ERROR", broken, once, "GET", "", 1, false},
 		{"INTERNAL_ERROR", broken, once, "GET", "reset", 2, true},
 		{"INTERNAL_ERROR for ever", broken, always, "GET", "reset", 3, false},
@@ -303,6 +327,34 @@ func TestUpstreamHTTP2(t *testing.T) {
 	}
 }
 
+// The first request of a connection is no exception, whatever the GOAWAY says is
+// wrong, and neither is a body of many frames.
+func TestUpstreamHTTP2TakesBackTheFirst(t *testing.T) {
+	for _, code := range []http2.ErrCode{http2.ErrCodeNo, http2.ErrCodeInternal} {
+		for _, verb := range []string{"GET", "POST"} {
+			t.Run(verb+" "+code.String(), func(t *testing.T) {
+				t.Parallel()
+				o := newOverHTTP2(t, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: "50:60"}}}, "", func(n int64, s *http2Stream) {
+					if n == 1 {
+						s.goAway(false, code)
+						s.hangUp()
+					} else {
+						s.answer()
+					}
+				})
+				url, body := byPUUID, ""
+				if verb == "POST" {
+					url, body = tournamentCodes, `"`+strings.Repeat("x", 40<<10)+`"`
+				}
+				if resp, _, err := call(t.Context(), o.client, verb, url, body); err != nil || resp.StatusCode != 200 || o.up.received.Load() != 2 {
+					t.Errorf("%v, %v, received %d times", resp, err, o.up.received.Load())
+				}
+				o.mustAccount(t)
+			})
+		}
+	}
+}
+
 // A call that the server took back, and for which there is no further slot,
 // doesn't leave again; the other calls on its connection don't notice.
 func TestUpstreamHTTP2NoSlotForAnother(t *testing.T) {
@@ -313,7 +365,7 @@ func TestUpstreamHTTP2NoSlotForAnother(t *testing.T) {
 		case 2:
 			held <- s // while the third comes and goes
 		case 3:
-			s.reset(http2.ErrCodeRefusedStream)
+			s.refuse()
 			(<-held).answer()
 		default:
 			s.answer()
