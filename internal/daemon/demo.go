@@ -44,14 +44,14 @@ const demoKey = "RGAPI-demo"
 // loopback, lets a load at it, and shows what happens. When ctx ends it says
 // what has happened, by the edge's own books.
 func demo(ctx context.Context, o config.DemoOptions, out screen) error {
-	if o.For > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, o.For)
-		defer cancel()
-	}
 	s, err := newStage(ctx, o)
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
+	}
+	if o.For > 0 { // the seconds of the load, whatever its preparation takes
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.For)
+		defer cancel()
 	}
 	show := &show{stage: s, out: out, options: o, began: time.Now()}
 	err = s.play(ctx, show.run)

@@ -83,14 +83,14 @@ func TestPageNeedsNothingElse(t *testing.T) {
 }
 
 func TestAssetsAreServed(t *testing.T) {
-	d := New(Options{Index: "what else there is\n"})
+	handler := New(Options{Index: "what else there is\n"}).Handler()
 	get := func(path string, header ...string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(http.MethodGet, path, http.NoBody)
 		for i := 0; i < len(header); i += 2 {
 			r.Header.Set(header[i], header[i+1])
 		}
 		w := httptest.NewRecorder()
-		d.Handler().ServeHTTP(w, r)
+		handler.ServeHTTP(w, r)
 		return w
 	}
 	page := get("/", "Accept", "text/html,*/*", "Accept-Encoding", "gzip, br")
@@ -113,13 +113,14 @@ func TestAssetsAreServed(t *testing.T) {
 			t.Errorf("%s is served", path)
 		}
 	}
-	// What the page names, there is.
-	for _, m := range regexp.MustCompile(`(?:src|href)="(/assets/[^"]+)"`).FindAllStringSubmatch(string(loadAssets().files["index.html"].plain), -1) {
+	// The page names no file that isn't there.
+	files := loadAssets().files
+	for _, m := range regexp.MustCompile(`(?:src|href)="(/assets/[^"]+)"`).FindAllStringSubmatch(string(files["index.html"].plain), -1) {
 		if w := get(m[1]); w.Code != 200 {
 			t.Errorf("%s: %d", m[1], w.Code)
 		}
 	}
-	for name, f := range loadAssets().files {
+	for name, f := range files {
 		for _, m := range regexp.MustCompile(`from "\./([^"]+)"`).FindAllStringSubmatch(string(f.plain), -1) {
 			if w := get("/assets/" + m[1]); w.Code != 200 {
 				t.Errorf("%s imports %s, which isn't served", name, m[1])
