@@ -42,7 +42,7 @@ func TestStoreClockJumps(t *testing.T) {
 			t.Parallel()
 			url, ahead := ticking(t)
 			r := newRig(t, limitText)
-			r.planned = true
+			r.planned = 1
 			r.startAll(url, url)
 			all := r.backlog(12)
 			time.Sleep(3 * time.Second)
@@ -53,7 +53,7 @@ func TestStoreClockJumps(t *testing.T) {
 			use, dead := r.rate(from.Add(window), to)/limitRate, r.longestPause(from, to)
 			r.most(0)
 			r.noFailures(all...)
-			if use < least(0.6) || dead > window {
+			if use < least(0.6) || dead > window && !starved() {
 				t.Errorf("use of the limit %.1f %%, nothing went for %v", 100*use, dead)
 			}
 			measured(t, "the store's clock jumps by %v: use %.1f %% of the limit from 2 s to 10 s after it, nothing went for %v at most; own 429s %d", jump, 100*use, ms(dead), r.violations())

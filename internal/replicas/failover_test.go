@@ -60,11 +60,11 @@ func TestFailover(t *testing.T) {
 		return true
 	})
 	r := newRig(t, limitText)
-	r.planned = true
 	r.startAll(url, url, url)
 	all := r.backlog(24)
 	time.Sleep(3 * time.Second)
 	n := repeats(5)
+	r.planned = n
 	var took, back []time.Duration
 	used := 1.0
 	for range n {

@@ -94,7 +94,7 @@ func TestReplicaStopped(t *testing.T) {
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	redis := startRedis(t)
-	r := newRig(t, limitText, "SHUTDOWN_TIMEOUT=5s")
+	r := newRig(t, limitText, "SHUTDOWN_TIMEOUT=20s")
 	r.startAll(redis.URL(), redis.URL(), redis.URL())
 	// Who calls changes with the relays: clients of a load balancer.
 	balancer := newBalancer(t, r.relays)

@@ -53,7 +53,7 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		go watchMachine()
-		defer func() { fmt.Printf("5 ms took more than 30 ms %d times\n", late.Load()) }()
+		defer tellOfMachine()
 		return m.Run()
 	}())
 }
@@ -76,17 +76,18 @@ const (
 type rig struct {
 	t        *testing.T
 	edge     *riotsim.Edge
+	kernel   *kernel // which receives calls for the edge
 	upstream string
 	vars     []string // of all relays
 	relays   []*relay
-	planned  bool // all relays lose their store at once, by the test's will
+	planned  int // how often all relays lose their store at once, by the test's will
 }
 
 // newRig starts an edge.
 func newRig(t *testing.T, limit string, vars ...string) *rig {
 	t.Helper()
 	edge, err := riotsim.New(riotsim.Config{
-		Keys: map[string]string{canary: limit}, Body: riotsim.Tiny, Arrivals: -1, Intervals: true,
+		Keys: map[string]string{canary: limit}, Body: riotsim.Tiny, Arrivals: -1,
 		Latency: riotsim.Latency{Up: 10 * time.Millisecond, UpJitter: 5 * time.Millisecond, Down: 10 * time.Millisecond, DownJitter: 5 * time.Millisecond},
 	})
 	if err != nil {
@@ -96,15 +97,19 @@ func newRig(t *testing.T, limit string, vars ...string) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
+	k := &kernel{Listener: l}
+	if _, err := fmt.Sscanf(limit, "%d:%d", &k.calls, &k.seconds); err != nil {
+		t.Fatal(err)
+	}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		if err := edge.Serve(l); err != nil {
+		if err := edge.Serve(k); err != nil {
 			t.Error(err)
 		}
 	}()
 	t.Cleanup(func() { edge.Close(); <-served })
-	return &rig{t: t, edge: edge, upstream: "http://" + l.Addr().String(), vars: vars}
+	return &rig{t: t, edge: edge, kernel: k, upstream: "http://" + l.Addr().String(), vars: vars}
 }
 
 // relay is one process.
@@ -286,22 +291,6 @@ func signalRedis(t *testing.T, s *redisserver.Server, sig syscall.Signal) {
 	if err := s.Process().Signal(sig); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// violations are 429s that are our fault.
-func (r *rig) violations() int { return r.edge.Report().Violations }
-
-// worst is how many calls lay in the fullest interval of the limit's length,
-// wherever that began.
-func (r *rig) worst() (n int) {
-	for _, s := range r.edge.Report().Scopes {
-		if s.Kind == riotsim.Application {
-			for _, w := range s.Windows {
-				n = max(n, w.Worst)
-			}
-		}
-	}
-	return n
 }
 
 // accepted counts what Riot has accepted from one moment to another.

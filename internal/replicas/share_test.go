@@ -126,10 +126,10 @@ func TestHighFirst(t *testing.T) {
 	h := high.took(from, to.Add(-2*time.Second))
 	n := append(normal[0].took(from, to.Add(-3*time.Second)), normal[1].took(from, to.Add(-3*time.Second))...)
 	slices.Sort(n)
-	if float64(len(h)) < least(80) || percentile(h, 95) > longestOf(500*time.Millisecond) || percentile(n, 50) < 2*percentile(h, 50) {
+	if float64(len(h)) < least(80) || percentile(h, 95) > longestOf(500*time.Millisecond) || percentile(n, 50) < 2*percentile(h, 50) && !starved() {
 		t.Errorf("high: %d calls, 95 %% within %v; normal: half within %v", len(h), percentile(h, 95), percentile(n, 50))
 	}
-	if len(n) < 100 {
+	if float64(len(n)) < least(100) {
 		t.Errorf("normal calls: %d", len(n))
 	}
 	r.most(0)

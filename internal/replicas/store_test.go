@@ -27,7 +27,7 @@ func TestStoreFrozen(t *testing.T) {
 	t.Parallel()
 	redis := startRedis(t)
 	r := newRig(t, limitText, "PACING=burst")
-	r.planned = true
+	r.planned = 1
 	r.startAll(redis.URL(), redis.URL(), redis.URL())
 	var all []*callers
 	for _, p := range r.relays { // 20 calls a second: less than shares of nine tenths
@@ -65,7 +65,7 @@ func TestStoreFrozenUnderBacklog(t *testing.T) {
 	t.Parallel()
 	redis := startRedis(t)
 	r := newRig(t, limitText)
-	r.planned = true
+	r.planned = 1
 	r.startAll(redis.URL(), redis.URL(), redis.URL())
 	all := r.backlog(24)
 	time.Sleep(3 * time.Second)
@@ -90,7 +90,7 @@ func TestStoreKilled(t *testing.T) {
 	t.Parallel()
 	redis := startRedis(t)
 	r := newRig(t, limitText)
-	r.planned = true
+	r.planned = 1
 	r.startAll(redis.URL(), redis.URL(), redis.URL())
 	all := r.backlog(24)
 	time.Sleep(3 * time.Second)
