@@ -122,40 +122,6 @@ func TestReplicasAtDifferentDistances(t *testing.T) {
 	}
 }
 
-// A consumer that nobody knows of takes half.
-func TestReplicasBesideAnotherConsumer(t *testing.T) {
-	for _, pacing := range []float64{riftrelay.Spread, riftrelay.Burst} {
-		synctest.Test(t, func(t *testing.T) {
-			lib := patient
-			lib.Pacing = pacing
-			f := newFlock(t, oneLimit("500:10"), lib, time.Millisecond, 10*time.Millisecond)
-			r := mustMatch(t, byPUUID)
-			foreign := 0
-			during(t, 2*time.Minute, func(ctx context.Context, wg *sync.WaitGroup) {
-				for _, x := range f.replicas {
-					x.load(ctx, wg, 300, byPUUID)
-				}
-				wg.Go(func() {
-					for ctx.Err() == nil {
-						time.Sleep(40 * time.Millisecond)
-						if f.edge.Arrive(time.Now(), riotsim.Call{Key: "RGAPI-sim", Host: r.Host, Method: r.Method}).Accepted {
-							foreign++
-						}
-					}
-				})
-			})
-			own := f.replicas[0].served.Load() + f.replicas[1].served.Load()
-			violations := f.replicas[0].base.own.Load() + f.replicas[1].base.own.Load()
-			t.Logf("b=%v: %d own 429s in 2 minutes; others %d, ours %d of 6,000", pacing, violations, foreign, own)
-			// A floor under what is reached, not what should be: one process has 2 own
-			// 429s a minute at most, and nearly all of the 3,000 that are left.
-			if violations > 10 || own < 500 {
-				t.Errorf("b=%v: %d own 429s, %d calls", pacing, violations, own)
-			}
-		})
-	}
-}
-
 // One call a second, to the full, by two replicas.
 func TestReplicasShareTheSmallestLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -27,7 +27,7 @@ func oddReply(q *Ask, next func() int) limit.Reply {
 		}
 		return v
 	}
-	r := limit.Reply{Epoch: int64(number()), Margin: long(), Trip: long(), App: view()}
+	r := limit.Reply{Epoch: int64(number()), Margin: long(), App: view()}
 	for i, d := range q.Demands {
 		left := 0
 		for class, want := range d.Want {

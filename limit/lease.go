@@ -16,7 +16,7 @@ type Lease struct {
 // Bases are what a Store wants to be told with the counts of a call: see
 // Fact.Bases. Calls granted together share them.
 type Bases struct {
-	App, Method []Quota
+	App, Method []Basis
 }
 
 // leasing is a scope's side of a Store: what was granted and not yet used. The
@@ -213,10 +213,10 @@ func (l *leasing) among(w *WindowState) {
 
 // Bases gives what is kept of a view for the counts of the calls granted with
 // it.
-func (v View) Bases() []Quota {
-	list := make([]Quota, len(v.Windows))
+func (v View) Bases() []Basis {
+	list := make([]Basis, len(v.Windows))
 	for i, w := range v.Windows {
-		list[i] = Quota{w.Base, w.W}
+		list[i] = Basis{W: w.W, Base: w.Base, Used: w.Used}
 	}
 	return list
 }

@@ -18,8 +18,8 @@ func (r *Reply) Check(ask *Ask) error {
 	if len(r.Waits) != n || len(r.Views) != n {
 		return fmt.Errorf("limit: a store's answer has %d waits and %d views for %d demands", len(r.Waits), len(r.Views), n)
 	}
-	if r.Margin < 0 || r.Trip < 0 {
-		return fmt.Errorf("limit: a store's answer has the margin %v and the trip %v; allowed: 0 and more", r.Margin, r.Trip)
+	if r.Margin < 0 {
+		return fmt.Errorf("limit: a store's answer has the margin %v; allowed: 0 and more", r.Margin)
 	}
 	if err := r.checkGrants(ask); err != nil {
 		return err

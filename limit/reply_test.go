@@ -18,7 +18,7 @@ func TestReplyCheck(t *testing.T) {
 			},
 			Waits: []Wait{{}, {In: time.Second, Why: WaitShare}},
 			App:   View{Known: true, Windows: []WindowView{window, {Quota: Quota{1, time.Minute}}}}, Views: make([]View, 2),
-			Margin: time.Hour, Trip: time.Hour, Epoch: -1,
+			Margin: time.Hour, Epoch: -1,
 		}
 	}
 	if err := sane().Check(ask); err != nil {
@@ -41,7 +41,6 @@ func TestReplyCheck(t *testing.T) {
 		"a wait for no reason":      func(r *Reply) { r.Waits[1].Why = 0 },
 		"a reason that is none":     func(r *Reply) { r.Waits[1].Why = 9 },
 		"a margin below 0":          func(r *Reply) { r.Margin = -1 },
-		"a trip below 0":            func(r *Reply) { r.Trip = -1 },
 		"a stop below 0":            func(r *Reply) { r.App.Stop = -1 },
 		"a stop without end":        func(r *Reply) { r.Views[1].Stop = math.MaxInt64 },
 		"a cause that is none":      func(r *Reply) { r.App.Cause = 99 },

@@ -89,7 +89,6 @@ type Ask struct {
 
 	Burst   float64       // share of each window that needs no pacing, 0 to 1
 	Margin  time.Duration // J of the asker
-	Trip    time.Duration // the least round trip to Riot that the asker has seen; 0 if none
 	Horizon time.Duration // permits may start up to so much later: the time until the next Ask, about
 	Assumed []Quota       // of an application of which nothing is known
 }
@@ -132,11 +131,10 @@ type Fact struct {
 	Counted bool // Riot counts answers of this status: see silentAnswers
 
 	// Limits are those of the header, nil if there was none; Counts Riot's
-	// counts in them. Bases are View.Windows' Base of the Reply that granted
-	// the call, by window.
+	// counts in them. Bases are of the Reply that granted the call.
 	Limits []Quota
 	Counts []Quota
-	Bases  []Quota
+	Bases  []Basis
 
 	Stop  time.Duration // a 429's: the scope is closed for so long
 	Cause Kind          // of the stop
@@ -150,7 +148,6 @@ type Reply struct {
 	App    View
 	Views  []View        // by demand
 	Margin time.Duration // the largest J of the replicas that asked lately
-	Trip   time.Duration // the least Trip of these; 0 if none has one
 
 	// Epoch is another when the store knows nothing any more that it knew
 	// before: permits granted in another epoch are void unless sent, and each
@@ -177,10 +174,17 @@ const (
 	WaitShare            // it is another replica's turn
 )
 
+// Basis is what a store needs to know of a call to compare Riot's count on it with
+// its own: Base and Used of the WindowView of length W.
+type Basis struct {
+	W          time.Duration
+	Base, Used int
+}
+
 // View is what a store knows of a scope.
 type View struct {
 	Known   bool
-	Solo    bool          // calls go one by one: a Fact of one is waited for
+	Solo    bool          // calls go one by one, or one has gone ahead: its Fact is waited for
 	Stop    time.Duration // left of a stop
 	Cause   Kind
 	Level   int

@@ -87,9 +87,6 @@ func (l *ledger) admit(now millis, ask *Ask) (r Reply, news bool) {
 	}
 	for _, x := range l.app.seats {
 		r.Margin = max(r.Margin, fromMillis(x.margin))
-		if x.trip > 0 && (r.Trip == 0 || fromMillis(x.trip) < r.Trip) {
-			r.Trip = fromMillis(x.trip)
-		}
 	}
 	return r, news
 }
@@ -125,11 +122,13 @@ func (l *ledger) asking(now millis, ask *Ask) *asking {
 	for _, d := range ask.Demands {
 		sum[0], sum[1] = sum[0]+d.Want[0], sum[1]+d.Want[1]
 	}
+	l.app.prepare(now, ask.Burst)
 	a.app = l.app.seat(now, ask.Replica, sum[0]+sum[1] > 0)
-	a.app.want, a.app.margin, a.app.trip = sum, j, ask.Trip.Milliseconds()
+	a.app.want, a.app.margin = sum, j
 	for _, d := range ask.Demands {
 		s := l.scope(now, d.Method)
 		s.expire(now)
+		s.prepare(now, ask.Burst)
 		seat := s.seat(now, ask.Replica, d.Want[0]+d.Want[1] > 0)
 		seat.want = d.Want
 		a.methods, a.seats = append(a.methods, s), append(a.seats, seat)
@@ -231,7 +230,7 @@ func inTurn(n int, most []int) []int {
 
 func (a *asking) room(s *storeScope, paced bool) int {
 	if paced {
-		return s.room(a.now, a.horizon, a.Burst, a.slack)
+		return s.room(a.now, a.horizon, a.slack)
 	}
 	return s.free(a.now, a.horizon)
 }
@@ -243,8 +242,8 @@ func (a *asking) grant(i, class int, paced bool) bool {
 	if app.free(a.now, a.horizon) < 1 || method.free(a.now, a.horizon) < 1 {
 		return false
 	}
-	at := app.next(a.now, a.now*1000, paced, a.Burst)
-	at = method.next(a.now, at, paced, a.Burst)
+	at := app.next(a.now*1000, paced)
+	at = method.next(at, paced)
 	if at > a.horizon*1000 {
 		return false
 	}

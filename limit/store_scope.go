@@ -3,6 +3,7 @@ package limit
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 // storeScope is what a store knows of a scope of one budget: its windows, and
@@ -44,6 +45,13 @@ const (
 	levelLasts        = millis(5 * 60_000) // how long a halving is kept after it was last reported
 )
 
+// prepare works out what there is room for, once charges and limits stand.
+func (s *storeScope) prepare(now millis, share float64) {
+	for _, w := range s.windows {
+		w.prepare(now, s.level, share)
+	}
+}
+
 func (s *storeScope) expire(now millis) {
 	for _, w := range s.windows {
 		w.expire(now)
@@ -67,13 +75,13 @@ func (s *storeScope) free(now, horizon millis) int {
 		n = 1
 	}
 	for _, w := range s.windows {
-		n = min(n, w.free(now, s.level))
+		n = min(n, w.free())
 	}
 	return max(0, n)
 }
 
 // room is free, with pacing.
-func (s *storeScope) room(now, horizon millis, share float64, slack micros) int {
+func (s *storeScope) room(now, horizon millis, slack micros) int {
 	n := s.free(now, horizon)
 	for _, w := range s.windows {
 		from := max(now, s.until) * 1000
@@ -87,17 +95,17 @@ func (s *storeScope) room(now, horizon millis, share float64, slack micros) int 
 		if w.tat == 0 {
 			paced = max(paced, 1)
 		}
-		n = min(n, max(paced, w.burst(now, share, s.level)-w.own.n))
+		n = min(n, max(paced, w.burst-w.own.n))
 	}
 	return max(0, n)
 }
 
 // next gives when the next call may start, of those for which there is room.
-func (s *storeScope) next(now millis, at micros, paced bool, share float64) micros {
+func (s *storeScope) next(at micros, paced bool) micros {
 	at = max(at, s.until*1000)
 	if paced {
 		for _, w := range s.windows {
-			at = max(at, w.next(now, at, share, s.level))
+			at = max(at, w.next(at))
 		}
 	}
 	return at
@@ -132,7 +140,7 @@ func (s *storeScope) learn(now millis, f Fact, margin millis) (news bool) {
 	sent := now - ago
 	switch {
 	case len(f.Limits) > 0:
-		news = s.learnLimits(now, sent, f, ago <= margin) || news
+		news = s.learnLimits(now, sent, f, margin) || news
 		s.known, s.silent = true, 0
 	case f.Counted && !s.known:
 		s.silent++
@@ -156,10 +164,11 @@ func (s *storeScope) learn(now millis, f Fact, margin millis) (news bool) {
 	return news
 }
 
-// learnLimits takes over limits and counts. quick says that the answer came
-// within the margin, so that a window's length after the sending is soon
-// enough for its count.
-func (s *storeScope) learnLimits(now, sent millis, f Fact, quick bool) (raised bool) {
+// learnLimits takes over limits and counts. An answer that came within the margin
+// is soon enough for its count a window's length after the sending. It reports
+// whether something changed that nobody who waits reckons with.
+func (s *storeScope) learnLimits(now, sent millis, f Fact, margin millis) (news bool) {
+	quick, latest := now-sent <= margin, min(now, sent+margin)
 	busiest := 0
 	for _, w := range s.windows {
 		busiest = max(busiest, w.own.n)
@@ -178,11 +187,11 @@ func (s *storeScope) learnLimits(now, sent millis, f Fact, quick bool) (raised b
 		switch {
 		case w != nil:
 			if current && w.setLimit(now, q.N) {
-				raised = true
+				news = true
 			}
-			base, granted := quotaOf(f.Bases, q)
-			if told && granted && (quick || now-sent <= w.w) {
-				w.count(now, sent, count, base)
+			basis, granted := basisOf(f.Bases, q.W)
+			if told && granted && (quick || now-sent <= w.w) && w.count(now, sent, latest, count, basis) {
+				news = true
 			}
 		case current:
 			// Calls from before the window was known: those counted, and those
@@ -194,7 +203,7 @@ func (s *storeScope) learnLimits(now, sent millis, f Fact, quick bool) (raised b
 		}
 	}
 	s.sort()
-	return raised
+	return news
 }
 
 // quotaOf gives the number that a list has for the window of q.
@@ -205,6 +214,16 @@ func quotaOf(list []Quota, q Quota) (n int, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// basisOf gives what a list has for a window of that length.
+func basisOf(list []Basis, w time.Duration) (b Basis, ok bool) {
+	for _, x := range list {
+		if x.W == w {
+			return x, true
+		}
+	}
+	return Basis{}, false
 }
 
 // merge adds what a replica knows and has spent on its own.
@@ -242,6 +261,7 @@ func (s *storeScope) view(now millis) View {
 		v.Stop, v.Cause = fromMillis(s.until-now), s.cause
 	}
 	for i, w := range s.windows {
+		v.Solo = v.Solo || w.scouted(now)
 		v.Windows[i] = WindowView{Quota: Quota{w.n, fromMillis(w.w)}, Used: w.own.n, Others: w.others.n, Base: w.base()}
 	}
 	return v

@@ -17,7 +17,6 @@ type seat struct {
 	until   millis // how long its claim lasts: it has to ask again
 	served  int
 	margin  millis // J
-	trip    millis // least round trip; 0 if none
 }
 
 // seatLasts is how long a replica that wants nothing keeps its place.

@@ -19,10 +19,10 @@ func (a *asking) wait(i int) {
 	}
 	paced := class == classNormal
 	at, why := a.now, WaitShare
-	if t, kind := a.l.app.blocked(a.now, a.horizon, a.l.app.ahead(a.now, a.app, class), paced, a.Burst); t > at {
+	if t, kind := a.l.app.blocked(a.now, a.horizon, a.l.app.ahead(a.now, a.app, class), paced); t > at {
 		at, why = t, kind
 	}
-	if t, kind := a.methods[i].blocked(a.now, a.horizon, a.methods[i].ahead(a.now, a.seats[i], class), paced, a.Burst); t > at {
+	if t, kind := a.methods[i].blocked(a.now, a.horizon, a.methods[i].ahead(a.now, a.seats[i], class), paced); t > at {
 		at, why = t, kind
 	}
 	if at <= a.now {
@@ -52,7 +52,7 @@ func (a *asking) turns(i int, paced bool) millis {
 // blocked gives when the scope may let a call go again that it doesn't now, the
 // one after those that others have a claim to, and why; now at the latest if it
 // does.
-func (s *storeScope) blocked(now, horizon millis, ahead int, paced bool, share float64) (millis, WaitKind) {
+func (s *storeScope) blocked(now, horizon millis, ahead int, paced bool) (millis, WaitKind) {
 	at, why := now, WaitNone
 	if s.until > horizon {
 		at, why = s.until, WaitStop
@@ -61,12 +61,12 @@ func (s *storeScope) blocked(now, horizon millis, ahead int, paced bool, share f
 		at, why = s.soloBy, WaitAlone
 	}
 	for _, w := range s.windows {
-		if w.free(now, s.level) < 1 {
-			if t := w.freed(now, 1+ahead, s.level); t > at {
+		if w.free() < 1 {
+			if t := w.freed(now, 1+ahead); t > at {
 				at, why = t, WaitCharges
 			}
 		}
-		if !paced || w.own.n < w.burst(now, share, s.level) {
+		if !paced || w.own.n < w.burst {
 			continue
 		}
 		next := max(now*1000, w.tat)

@@ -1,9 +1,6 @@
 package limit
 
-import (
-	"math"
-	"slices"
-)
+import "slices"
 
 // Times in a store are whole milliseconds, and microseconds for pacing, so that
 // every implementation can count in them without losing digits.
@@ -22,9 +19,13 @@ type storeWindow struct {
 	tat     micros // theoretical arrival time of the next paced call; 0 before the first
 	granted int    // permits ever, less those given back
 	own     slots
-	others  slots  // of others on the same key
-	seen    millis // when others were last seen; 0 if never
-	counted millis // when the call was sent with which Riot's count last came
+	others  slots // of others on the same key
+	storeForeign
+
+	// By prepare:
+	left, spared int
+	held         millis
+	burst        int // how many charges the window may hold before calls are paced
 }
 
 func newStoreWindow(q Quota, born millis) *storeWindow {
@@ -104,28 +105,23 @@ func (w *storeWindow) expire(now millis) {
 // limit gives how many calls the window is used for.
 func (w *storeWindow) limit(level int) int { return max(1, w.n>>level) }
 
-// calm says that others have been seen lately: a burst would be blind for what
-// they do meanwhile.
-func (w *storeWindow) calm(now millis) bool { return w.seen > 0 && now-w.seen < calmWindows*w.w }
-
-// reserve is how many calls others may have made since the last count: those
-// expected, and twice the spread of such a number.
-func (w *storeWindow) reserve(now millis) int {
-	if !w.calm(now) {
-		return 0
-	}
-	x := float64(w.others.n) * float64(min(now-w.counted, w.w)) / float64(w.w)
-	return min(w.n-1, int(math.Ceil(x+2*math.Sqrt(x))))
-}
-
-// free gives how many more charges fit; not above 0 when none does.
-func (w *storeWindow) free(now millis, level int) int {
-	return w.limit(level) - w.own.n - w.others.n - w.reserve(now)
-}
+// free gives how many more charges fit; not above 0 when none does. See prepare.
+func (w *storeWindow) free() int { return w.left - w.own.n }
 
 // freed gives when n charges fit that don't now.
-func (w *storeWindow) freed(now millis, n, level int) millis {
-	k := n - w.free(now, level)
+func (w *storeWindow) freed(now millis, n int) millis {
+	t := w.spent(now, n-(w.spared-w.own.n))
+	if n > w.free() {
+		t = max(t, w.held)
+	}
+	return t
+}
+
+// spent gives when k of the present charges have expired.
+func (w *storeWindow) spent(now millis, k int) millis {
+	if k <= 0 {
+		return now
+	}
 	for i := now/w.width() + 1; i <= max(w.own.top, w.others.top); i++ {
 		if k -= w.own.at[i] + w.others.at[i]; k <= 0 {
 			return i * w.width()
@@ -137,17 +133,9 @@ func (w *storeWindow) freed(now millis, n, level int) millis {
 // step is the distance of an even schedule; not 0, however high a limit is.
 func (w *storeWindow) step(level int) micros { return max(1, w.w*1000/int64(w.limit(level))) }
 
-// burst is how many charges the window may hold before calls are paced.
-func (w *storeWindow) burst(now millis, share float64, level int) int {
-	if w.calm(now) {
-		return 0
-	}
-	return int(math.Ceil(share * float64(w.limit(level))))
-}
-
 // next gives when the schedule lets the next call start, not before at.
-func (w *storeWindow) next(now millis, at micros, share float64, level int) micros {
-	if w.tat == 0 || w.own.n < w.burst(now, share, level) {
+func (w *storeWindow) next(at micros) micros {
+	if w.tat == 0 || w.own.n < w.burst {
 		return at
 	}
 	return max(at, w.tat)
@@ -163,6 +151,7 @@ func (w *storeWindow) grant(at micros, due millis, slack micros, level int) {
 		w.tat = at + t
 	}
 	w.granted++
+	w.start = max(w.start, ceilMillis(at))
 	w.own.add(w.slot(due+w.w), 1)
 }
 
@@ -179,17 +168,6 @@ func (w *storeWindow) done(now millis, d Done) {
 		return
 	}
 	w.own.add(w.slot(now-downMillis(d.Ago)+w.w), 1)
-}
-
-// count takes over Riot's count on a call that was sent then, whose permit was
-// granted when the window had that base.
-func (w *storeWindow) count(now, sent millis, count, base int) {
-	w.counted = max(w.counted, sent)
-	if n := min(count-base-w.granted, w.n); n > 0 {
-		w.others.pop(n)
-		w.others.add(w.slot(now+w.w), n)
-		w.seen = now
-	}
 }
 
 // base is what count needs to know of a permit granted now.

@@ -66,8 +66,8 @@ func (s *Scope) Urgency(f Fact) Urgency {
 	others := 0
 	for _, w := range v.Windows {
 		count, told := quotaOf(f.Counts, w.Quota)
-		base, granted := quotaOf(f.Bases, w.Quota)
-		if told && granted && count-base-(w.Used-w.Base) > w.Others {
+		b, granted := basisOf(f.Bases, w.W)
+		if told && granted && count-b.Base-(w.Used-w.Base) > w.Others {
 			return Soon
 		}
 		others += w.Others

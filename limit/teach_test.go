@@ -21,9 +21,9 @@ func TestUrgency(t *testing.T) {
 	}{
 		{"nothing new", view(as), Fact{Limits: limits}, Redundant},
 		{"nothing at all", view(as), Fact{}, Redundant},
-		{"the count expected", view(as), Fact{Limits: limits, Counts: []Quota{{30, limits[0].W}}, Bases: []Quota{{10, limits[0].W}}}, Redundant},
-		{"a stranger's call", view(as), Fact{Limits: limits, Counts: []Quota{{31, limits[0].W}}, Bases: []Quota{{10, limits[0].W}}}, Soon},
-		{"strangers' calls, known", view(func(v *View) { v.Windows[0].Others = 5 }), Fact{Limits: limits, Counts: []Quota{{33, limits[0].W}}, Bases: []Quota{{10, limits[0].W}}}, Later},
+		{"the count expected", view(as), Fact{Limits: limits, Counts: []Quota{{30, limits[0].W}}, Bases: []Basis{{limits[0].W, 10, 20}}}, Redundant},
+		{"a stranger's call", view(as), Fact{Limits: limits, Counts: []Quota{{31, limits[0].W}}, Bases: []Basis{{limits[0].W, 10, 20}}}, Soon},
+		{"strangers' calls, known", view(func(v *View) { v.Windows[0].Others = 5 }), Fact{Limits: limits, Counts: []Quota{{33, limits[0].W}}, Bases: []Basis{{limits[0].W, 10, 20}}}, Later},
 		{"a level", view(as), Fact{Limits: limits, Level: 1}, Later},
 		{"a stop", view(as), Fact{Stop: time.Second}, AtOnce},
 		{"another limit", view(as), Fact{Limits: []Quota{{90, limits[0].W}}}, AtOnce},

@@ -2,24 +2,13 @@
 -- store_share.go.
 
 -- From here on limits stand: what follows from them is worked out once.
-local function prepare(s)
-  for _, w in ipairs(s.windows) do
-    local calm = w.seen > 0 and now - w.seen < 10 * w.w
-    w.cap, w.step = cap(w, s.level), step(w, s.level)
-    w.reserve, w.burst = 0, 0
-    if calm then
-      local x = w.others.n * min(now - w.counted, w.w) / w.w
-      w.reserve = min(w.n - 1, ceil(x + 2 * sqrt(x)))
-    else
-      w.burst = ceil(burst * w.cap)
-    end
-    w.left = w.cap - w.others.n - w.reserve -- for own
-  end
+local function ready(s)
+  for _, w in ipairs(s.windows) do prepare(w, now, s.level, burst) end
 end
-prepare(app)
-for _, s in ipairs(scopes) do prepare(s) end
+ready(app)
+for _, s in ipairs(scopes) do ready(s) end
 
--- Seats: {replica, wants of normal, of high, until, served, margin, trip}.
+-- Seats: {replica, wants of normal, of high, until, served, margin}.
 local NORMAL, HIGH, TILL, SERVED = 2, 3, 4, 5
 
 local function claims(x) return x[TILL] > now and x[NORMAL] + x[HIGH] > 0 end
@@ -33,7 +22,7 @@ local function seat(s, wants)
     end
   end
   if not me then
-    me = {replica, 0, 0, 0, 0, 0, 0}
+    me = {replica, 0, 0, 0, 0, 0}
     kept[#kept + 1] = me
   end
   s.seats = kept
@@ -106,12 +95,12 @@ local function room(s, paced)
 end
 
 -- The demands: {method, normal, high, …}.
-local demands = ask[8]
+local demands = ask[7]
 local ndemands = #demands / 3
 local normals, highs = 0, 0
 for i = 1, #demands, 3 do normals, highs = normals + demands[i + 1], highs + demands[i + 2] end
 local me = seat(app, normals + highs > 0)
-me[NORMAL], me[HIGH], me[6], me[7] = normals, highs, margin, ask[6]
+me[NORMAL], me[HIGH], me[6] = normals, highs, margin
 local asked, seats = {}, {}
 for i = 1, ndemands do
   local k = 3 * i - 2
@@ -155,6 +144,7 @@ local function charge(s, at, due, n)
     end
     w.tat = tat
     w.granted = w.granted + n
+    w.start = max(w.start, ceil(at / 1000))
     add(w.own, slot(w, due + w.w), n)
   end
   if s.solo == 1 then s.soloBy = ceil(at / 1000) + 1500 end

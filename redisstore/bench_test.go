@@ -46,7 +46,7 @@ func newAsker(s *Store, i, permits int) *asker {
 		store: s,
 		ask: limit.Ask{
 			Budget: limit.Budget{Key: fmt.Sprintf("%016x", i/3), Host: "euw1"}, Replica: fmt.Sprint("replica-", i%3),
-			Margin: 20 * time.Millisecond, Trip: 10 * time.Millisecond, Horizon: 50 * time.Millisecond,
+			Margin: 20 * time.Millisecond, Horizon: 50 * time.Millisecond,
 			Demands: []limit.Demand{{Method: "/lol/match/v5/matches/{matchId}", Want: [2]int{permits, 0}}},
 		},
 		limits: [2][]limit.Quota{

@@ -60,7 +60,7 @@ func decodeReply(ask *limit.Ask, list []any) (limit.Reply, error) {
 	a := &answer{list: list}
 	r := limit.Reply{Epoch: a.int()}
 	now := a.int()
-	r.Margin, r.Trip = a.millis(), a.millis()
+	r.Margin = a.millis()
 	var buf [limit.MostDemands][2]int
 	wanted := buf[:0]
 	for _, d := range ask.Demands {

@@ -228,7 +228,6 @@ func (e *events) ask() *limit.Ask {
 		Budget: e.budget(), Replica: e.replica(),
 		Burst:   []float64{0, 0, 1, 0.25, 0.97, 1. / 3}[e.r.IntN(6)],
 		Margin:  []time.Duration{150 * time.Millisecond, 5 * time.Millisecond, 2345678 * time.Nanosecond}[e.r.IntN(3)],
-		Trip:    time.Duration(e.r.IntN(3)) * 17 * time.Millisecond,
 		Horizon: time.Duration(e.r.IntN(4)) * 33 * time.Millisecond,
 		Assumed: e.lists[e.r.IntN(2)],
 	}
@@ -286,7 +285,7 @@ func (e *events) report(a *limit.Ask) {
 			f := e.fact([...]string{"", h.done.Stub.Method}[i])
 			f.Bases = nil
 			for _, w := range v.Windows {
-				f.Bases = append(f.Bases, limit.Quota{N: w.Base, W: w.W})
+				f.Bases = append(f.Bases, limit.Basis{W: w.W, Base: w.Base, Used: w.Used})
 			}
 			if e.calm || e.chance(90) { // Riot's count shows our own alone
 				f.Counts = nil
@@ -316,7 +315,7 @@ func (e *events) fact(scope string) limit.Fact {
 				f.Counts = append(f.Counts, limit.Quota{N: 1 + e.r.IntN(q.N), W: q.W})
 			}
 			if e.chance(80) {
-				f.Bases = append(f.Bases, limit.Quota{N: e.r.IntN(q.N) - q.N/2, W: q.W})
+				f.Bases = append(f.Bases, limit.Basis{W: q.W, Base: e.r.IntN(q.N) - q.N/2, Used: e.r.IntN(q.N)})
 			}
 		}
 	}

@@ -61,6 +61,16 @@ func (l *list) quotas(quotas []limit.Quota) {
 	l.close()
 }
 
+func (l *list) bases(bases []limit.Basis) {
+	l.open()
+	for _, b := range bases {
+		l.int(b.W.Milliseconds())
+		l.int(int64(b.Base))
+		l.int(int64(b.Used))
+	}
+	l.close()
+}
+
 // upMillis rounds up: what lasts lasts no shorter than it was told.
 func upMillis(d time.Duration) int64 {
 	n := int64(d / time.Millisecond)
@@ -136,7 +146,7 @@ func encodeAsk(ask *limit.Ask) string {
 		rest.bool(f.Counted)
 		rest.quotas(f.Limits)
 		rest.quotas(f.Counts)
-		rest.quotas(f.Bases)
+		rest.bases(f.Bases)
 		rest.int(upMillis(f.Stop))
 		rest.int(int64(f.Cause))
 		rest.int(int64(f.Level))
@@ -152,7 +162,6 @@ func encodeAsk(ask *limit.Ask) string {
 	l.quotas(ask.Assumed)
 	l.name(ask.Replica)
 	l.float(ask.Burst)
-	l.int(ask.Trip.Milliseconds())
 	l.int(ask.Horizon.Milliseconds())
 	l = append(append(l, ','), rest...)
 	l.close()

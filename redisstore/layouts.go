@@ -13,7 +13,7 @@ import (
 // all layouts.
 const (
 	firstLayout = 1 // whose names have no suffix
-	thisLayout  = 2 // with the server's run in the ledger, and methods by their shared names
+	thisLayout  = 3 // with what Riot's counts tell of others; before it, 2 had the server's run in the ledger, and methods by their shared names
 )
 
 // layoutLasts is how long a layout is reckoned with after its last replica was

@@ -1,5 +1,5 @@
 -- MERGE: what a replica knows and has spent on its own, taken over once. It mirrors
--- limit/store_merge.go. ask[11]: {} or {process, number, epoch, {scope…}}, a scope is
+-- limit/store_merge.go. ask[10]: {} or {process, number, epoch, {scope…}}, a scope is
 -- {method, stop, cause, {n, length, {age, n, …}, {age, n, …}, …}}. The field "g" has
 -- the marks: the last number of each process, and when.
 
@@ -46,7 +46,7 @@ local function mark(process, number)
   return true
 end
 
-local merge = ask[11]
+local merge = ask[10]
 if merge[1] and (merge[3] == 0 or merge[3] == ledger[2]) and mark(merge[1], merge[2]) then
   for _, a in ipairs(merge[4]) do mergeScope(a[1] == 0 and app or scopes[a[1]], a) end
 end

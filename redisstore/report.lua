@@ -1,10 +1,10 @@
 -- ADMIT: one indivisible step for one replica and budget, of which merge.lua is the
 -- first part, this one, what is reported, the second, admit.lua the third and wait.lua
 -- the last. It mirrors ledger.admit and what it calls, in the same order with the same
--- rounding. ask: {methods, margin, assumed, replica, burst, trip, horizon, demands,
+-- rounding. ask: {methods, margin, assumed, replica, burst, horizon, demands,
 -- done, facts, merge}; scopes are places in methods, 0 the application's.
 
-local replica, burst, horizon = ask[4], ask[5], now + ask[7]
+local replica, burst, horizon = ask[4], ask[5], now + ask[6]
 local margin = ask[2]
 local news = false
 
@@ -22,7 +22,7 @@ local function done(s, at, due, unsent, ago)
   end
   if unsent == 1 and at >= s.since then s.soloBy = 0 end
 end
-local list = ask[9]
+local list = ask[8]
 for i = 1, #list, 5 do
   done(app, list[i + 1], list[i + 2], list[i + 3], list[i + 4])
   done(scopes[list[i]], list[i + 1], list[i + 2], list[i + 3], list[i + 4])
@@ -35,8 +35,16 @@ local function quota(numbers, length)
   end
 end
 
-local function learnLimits(s, sent, f, quick)
-  local busiest, raised = 0, false
+-- basis gives what a list has for a window: base and used.
+local function basis(list, length)
+  for i = 1, #list, 3 do
+    if list[i] == length then return list[i + 1], list[i + 2] end
+  end
+end
+
+local function learnLimits(s, sent, f)
+  local busiest, told = 0, false
+  local quick, latest = f[2] <= margin, min(now, sent + margin)
   for _, w in ipairs(s.windows) do busiest = max(busiest, w.own.n) end
   local current = sent >= s.told
   if current then
@@ -49,36 +57,28 @@ local function learnLimits(s, sent, f, quick)
   end
   for i = 1, #f[5], 2 do
     local n, length = f[5][i], f[5][i + 1]
-    local told = quota(f[6], length)
+    local n1 = quota(f[6], length)
     local w = findWindow(s, length)
     if w then
-      if current and setLimit(w, now, n) then raised = true end
-      local base = quota(f[7], length)
-      if told and base and (quick or now - sent <= w.w) then
-        w.counted = max(w.counted, sent)
-        local foreign = min(told - base - w.granted, w.n)
-        if foreign > 0 then
-          pop(w.others, foreign)
-          add(w.others, slot(w, now + w.w), foreign)
-          w.seen = now
-        end
-      end
+      if current and setLimit(w, now, n) then told = true end
+      local base, used = basis(f[7], length)
+      if n1 and base and (quick or now - sent <= w.w) and counted(w, now, sent, latest, n1, base, used) then told = true end
     elseif current then
       w = newWindow(n, length, now)
-      add(w.own, slot(w, now + w.w), min(max(told or 0, busiest), n))
+      add(w.own, slot(w, now + w.w), min(max(n1 or 0, busiest), n))
       w.counted = sent
       s.windows[#s.windows + 1] = w
     end
   end
   sort(s.windows, byLength)
-  return raised
+  return told
 end
 
 -- What answers taught: {method, ago, passed, counted, limits, counts, bases, stop, cause, level}.
 local function learn(s, f)
   local sent, told = now - f[2], false
   if #f[5] > 0 then
-    told = learnLimits(s, sent, f, f[2] <= margin)
+    told = learnLimits(s, sent, f)
     s.known, s.silent = 1, 0
   elseif f[4] == 1 and s.known == 0 then
     s.silent = s.silent + 1
@@ -98,6 +98,6 @@ local function learn(s, f)
   end
   return told
 end
-for _, f in ipairs(ask[10]) do
+for _, f in ipairs(ask[9]) do
   if learn(f[1] == 0 and app or scopes[f[1]], f) then news = true end
 end

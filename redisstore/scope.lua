@@ -42,23 +42,24 @@ local function readScope(head, text, now)
     level = level, levelBy = levelBy, windows = {}, seats = {},
   }
   for i = 1, nwindows do
-    local n, length, born, tat, granted, seen, counted, h, n1, o1, z1, l1, n2, o2, z2, l2
-    n, length, born, tat, granted, seen, counted, h, n1, o1, z1, l1, n2, o2, z2, l2, p = unpackFrom(WINDOW, head, p)
+    local n, length, born, tat, granted, seen, place, last, counted, since, calls, over, start, h, n1, o1, z1, l1, n2, o2, z2, l2
+    n, length, born, tat, granted, seen, place, last, counted, since, calls, over, start, h, n1, o1, z1, l1, n2, o2, z2, l2, p = unpackFrom(WINDOW, head, p)
     local large1, large2
     large1, p = readLarge(l1, head, p)
     large2, p = readLarge(l2, head, p)
     local width = max(1, quo(length, 512))
-    local last = quo(now, width)
+    local gone = quo(now, width)
     s.windows[i] = {
-      n = n, w = length, born = born, tat = tat, granted = granted, seen = seen, counted = counted, width = width,
-      own = slots(n1, h, text, o1, z1, large1, last), others = slots(n2, h, text, o2, z2, large2, last),
-      cap = 0, step = 0, reserve = 0, burst = 0, left = 0, -- all at once: growing costs
+      n = n, w = length, born = born, tat = tat, granted = granted, width = width,
+      seen = seen, place = place, last = last, counted = counted, since = since, calls = calls, over = over, start = start,
+      own = slots(n1, h, text, o1, z1, large1, gone), others = slots(n2, h, text, o2, z2, large2, gone),
+      cap = 0, step = 0, burst = 0, left = 0, spared = 0, held = 0, -- all at once: growing costs
     }
   end
   for i = 1, nseats do
-    local name, normal, high, till, served, margin, trip
-    name, normal, high, till, served, margin, trip, p = unpackFrom(SEAT, head, p)
-    s.seats[i] = {name, normal, high, till, served, margin, trip}
+    local name, normal, high, till, served, margin
+    name, normal, high, till, served, margin, p = unpackFrom(SEAT, head, p)
+    s.seats[i] = {name, normal, high, till, served, margin}
   end
   return s
 end
@@ -100,7 +101,7 @@ local function writeScope(s, new)
     n1, o1, z1, l1 = begun(own, o1, z1)
     n2, o2, z2, l2 = begun(others, o2, z2)
     k = k + 1
-    out[k] = pack(WINDOW, w.n, w.w, w.born, w.tat, w.granted, w.seen, w.counted, own.h, n1, o1, z1, l1, n2, o2, z2, l2)
+    out[k] = pack(WINDOW, w.n, w.w, w.born, w.tat, w.granted, w.seen, w.place, w.last, w.counted, w.since, w.calls, w.over, w.start, own.h, n1, o1, z1, l1, n2, o2, z2, l2)
     if l1 + l2 > 0 then
       for _, x in ipairs({own, others}) do
         for i, v in pairs(x.large) do
@@ -112,7 +113,7 @@ local function writeScope(s, new)
   end
   for _, x in ipairs(s.seats) do
     k = k + 1
-    out[k] = pack(SEAT, #x[1], x[1], x[2], x[3], x[4], x[5], x[6], x[7])
+    out[k] = pack(SEAT, #x[1], x[1], x[2], x[3], x[4], x[5], x[6])
   end
   return concat(out), new and concat(text)
 end
@@ -135,13 +136,13 @@ for _, m in ipairs(methods) do
   fields[nfields + 1], fields[nfields + 2] = 'm' .. m, 'M' .. m
   nfields = nfields + 2
 end
-if ask[11][1] then fields[nfields + 1] = 'g' end
+if ask[10][1] then fields[nfields + 1] = 'g' end
 local stored = redis.call('HMGET', key, unpack(fields))
 local marks -- what "g" is to be, if it changes
 
 -- The ledger: version of this layout, epoch, now, credit, when the key expires, and
 -- the server's run. What another version has written is left alone until it expires.
-local VERSION = 2
+local VERSION = 3
 local fresh, ledger = not stored[1], {VERSION, raw, raw, 0, 0, ''}
 if not fresh then
   local read, version = pcall(unpackFrom, '>d', stored[1], 1)

@@ -20,7 +20,7 @@ func TestNothingSecretIsStored(t *testing.T) {
 	c := redis.NewClient(&redis.Options{Addr: server.Addr, ReadTimeout: time.Minute})
 	defer c.Close()
 	ctx := t.Context()
-	names := regexp.MustCompile(`^riftrelay:\{(rr|([0-9a-f]{16})?\|host[01])\}(:2)?(:probe)?$`)
+	names := regexp.MustCompile(`^riftrelay:\{(rr|([0-9a-f]{16})?\|host[01])\}(:3)?(:probe)?$`)
 	fields := regexp.MustCompile(`^([laA]|[mM]/lol/m[0-2]/v4/\{\}|g|rreplica-[0-3]|kkey[0-2](/disabled)?|probe)$`)
 	keys, err := c.Keys(ctx, "*").Result()
 	if err != nil {
@@ -86,13 +86,13 @@ func onlyNumbers(kind byte, value string) error {
 			return r.err
 		}
 		for range int(head[10]) {
-			if w := r.numbers(16); r.err == nil {
-				r.numbers(2 * int(w[11]+w[15]))
+			if w := r.numbers(22); r.err == nil {
+				r.numbers(2 * int(w[17]+w[21]))
 			}
 		}
 		for range int(head[11]) {
 			r.name(replica)
-			r.numbers(6)
+			r.numbers(5)
 		}
 	default:
 		if !decimals.MatchString(value) {

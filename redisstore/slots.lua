@@ -140,9 +140,10 @@ local function newWindow(n, length, born)
   local width = max(1, quo(length, 512))
   local h = quo(born, width)
   return {
-    n = n, w = length, born = born, tat = 0, granted = 0, seen = 0, counted = 0, width = width,
+    n = n, w = length, born = born, tat = 0, granted = 0, width = width,
+    seen = 0, place = 0, last = 0, counted = 0, since = 0, calls = 0, over = 0, start = 0,
     own = slots(0, h, '', 0, 0, NONE, h), others = slots(0, h, '', 0, 0, NONE, h),
-    cap = 0, step = 0, reserve = 0, burst = 0, left = 0,
+    cap = 0, step = 0, burst = 0, left = 0, spared = 0, held = 0,
   }
 end
 
@@ -150,6 +151,66 @@ end
 local function cap(w, level) return max(1, floor(w.n / 2 ^ level)) end
 
 local function step(w, level) return max(1, quo(w.w * 1000, cap(w, level))) end
+
+-- What Riot's counts tell of others: limit/store_foreign.go.
+
+local function calm(w, now) return w.seen > 0 and now - w.seen < 10 * w.w end
+
+local function awaited(w, now) return w.granted > w.place and now < w.start + 1500 end
+
+local function scouted(w, now) return calm(w, now) and w.since > 0 and w.start >= w.since + w.w and awaited(w, now) end
+
+local function prepare(w, now, level, share)
+  w.cap, w.step, w.held = cap(w, level), step(w, level), 0
+  w.spared, w.burst = w.cap - w.others.n, ceil(share * w.cap)
+  w.left = w.spared
+  if not calm(w, now) then return end
+  local reserve = 0
+  if w.over > 0 then
+    local x = max(0, w.calls / w.over) / 1000 * min(now - w.counted, w.w)
+    reserve = min(w.cap - 1, ceil(x + 2 * sqrt(x)))
+  end
+  w.burst = 0
+  if awaited(w, now) then
+    w.spared = w.spared - reserve
+    w.left = w.spared
+  end
+  if w.since == 0 then return end
+  local room, over = 0, w.since + w.w
+  if now < over then
+    room, w.held = w.cap - w.last - max(0, w.granted - w.place) - reserve, over
+  elseif scouted(w, now) then
+    w.held = w.start + 1500
+  else
+    room, w.held = 1, now + 1500
+  end
+  w.left = min(w.left, w.own.n + room)
+end
+
+-- counted takes over Riot's count.
+local function counted(w, now, sent, latest, n, base, used)
+  local foreign = n - base - w.granted
+  if foreign > 0 then w.seen = now end
+  if calm(w, now) then foreign = n - used end
+  foreign = min(foreign, w.n)
+  if foreign > 0 then
+    pop(w.others, foreign)
+    add(w.others, slot(w, now + w.w), foreign)
+  end
+  local place, fresh = used - base, false
+  if place <= w.place then return false end
+  if w.place > 0 and n < quo(w.last, 2) or w.since > 0 and sent >= w.since + w.w then
+    w.since, fresh = latest, true
+  end
+  local d = sent - w.counted
+  if w.place > 0 and n >= w.last and d > 0 then
+    local fade = max(0, 1 - d / w.w)
+    w.calls = floor(w.calls * fade) + 1000 * (n - w.last - (place - w.place))
+    w.over = floor(w.over * fade) + d
+  end
+  w.place, w.last, w.counted = place, n, sent
+  return fresh and calm(w, now)
+end
 
 local function setLimit(w, now, n)
   if n == w.n then return false end

@@ -1,9 +1,9 @@
 -- When to ask again for what isn't granted, and the answer. It mirrors
 -- limit/store_wait.go.
 
--- freed gives when n charges fit in a window that they don't fit in now.
-local function freed(w, n)
-  local k = n - (w.left - w.own.n)
+-- spent gives when k of a window's charges have expired.
+local function spent(w, k)
+  if k <= 0 then return now end
   local own, others, h = w.own, w.others, w.own.h
   if others.n == 0 then
     settle(own)
@@ -23,6 +23,13 @@ local function freed(w, n)
     end
   end
   return now + w.w
+end
+
+-- freed gives when n charges fit in a window that they don't fit in now.
+local function freed(w, n)
+  local t = spent(w, n - (w.spared - w.own.n))
+  if n > w.left - w.own.n then t = max(t, w.held) end
+  return t
 end
 
 -- The kinds of wait: charges 1, pace 2, stop 3, alone 4, share 5.
@@ -108,20 +115,20 @@ for i = 1, ndemands do
   if x[HIGH] > 0 then me[HIGH] = me[HIGH] + share(s, x, HIGH, room(s, false)) end
 end
 
-local most, least = 0, 0
-for _, x in ipairs(app.seats) do
-  most = max(most, x[6])
-  if x[7] > 0 and (least == 0 or x[7] < least) then least = x[7] end
-end
-local reply, r = {nonce, raw, 1, ledger[2], now, most, least, nruns}, 8
+local most = 0
+for _, x in ipairs(app.seats) do most = max(most, x[6]) end
+local reply, r = {nonce, raw, 1, ledger[2], now, most, nruns}, 7
 for i = 1, ngrants do reply[r + i] = grants[i] end
 r = r + ngrants
 for i = 1, 2 * ndemands do reply[r + i] = waits[i] end
 r = r + 2 * ndemands
 local function view(s)
-  local stop, cause = 0, 0
+  local stop, cause, solo = 0, 0, s.solo
+  for _, w in ipairs(s.windows) do
+    if scouted(w, now) then solo = 1 end
+  end
   if s.till > now and s.cause ~= 0 then stop, cause = s.till - now, s.cause end
-  reply[r + 1], reply[r + 2], reply[r + 3], reply[r + 4], reply[r + 5] = s.known, s.solo, stop, cause, s.level
+  reply[r + 1], reply[r + 2], reply[r + 3], reply[r + 4], reply[r + 5] = s.known, solo, stop, cause, s.level
   reply[r + 6] = #s.windows
   r = r + 6
   for _, w in ipairs(s.windows) do

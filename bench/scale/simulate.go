@@ -175,7 +175,7 @@ func (d *desk) ask() {
 	if d.asking || len(d.waiting) == 0 && !d.flush && !d.hear || w.now < d.from {
 		return
 	}
-	a := &limit.Ask{Budget: d.budget, Replica: d.replica, Burst: 0, Margin: 20 * time.Millisecond, Trip: w.riot, Horizon: 2*w.trip + 20*time.Millisecond}
+	a := &limit.Ask{Budget: d.budget, Replica: d.replica, Burst: 0, Margin: 20 * time.Millisecond, Horizon: 2*w.trip + 20*time.Millisecond}
 	if n := min(len(d.waiting), limit.MostWanted); n > 0 {
 		a.Demands = []limit.Demand{{Method: method, Want: [2]int{n, 0}}}
 	}

@@ -140,32 +140,40 @@ var limits = []promise{
 		u.mustGrant("b", "m", 20, 5)
 	}},
 	{"calls of others take room, and have bursts stopped", func(u *user) {
-		u.know("20:2", "m", wide)
+		u.know("40:2", "m", wide)
 		first := u.admit(asking("a", want("m", 4)))
 		if len(first.Grants) != 4 {
 			u.Fatal(len(first.Grants))
 		}
 		u.Wait(50 * time.Millisecond)
 		u.sent(0, first.Grants...)
-		f := passed("", "20:2")
-		f.Counts = quotas("10:2")
-		f.Bases = []limit.Quota{{N: first.App.Windows[0].Base, W: 2 * time.Second}}
-		f.SentAgo = 40 * time.Millisecond
-		u.teach(f)
+		tell := func(count string, r limit.Reply) {
+			f := passed("", "40:2")
+			f.Counts, f.Bases, f.SentAgo = quotas(count), r.App.Bases(), 40*time.Millisecond
+			u.teach(f)
+		}
+		tell("10:2", first)
 		v := u.admit(asking("a")).App.Windows[0]
 		if v.Used != 4 || v.Others != 6 {
 			u.Fatalf("%+v; want 4 of our own and 6 of others", v)
 		}
-		if n := len(u.grants("a", 30)); n > 1 {
+		next := u.admit(asking("a", want("m", 30)))
+		if n := len(next.Grants); n > 1 {
 			u.Errorf("%d went at once, want a burst no more", n)
 		}
-		// After a second as many of others are expected as in the one before,
-		// about: they have a reserve.
-		u.Wait(time.Second)
-		high := u.admit(asking("a", wantHigh("m", 30)))
+		u.Wait(500 * time.Millisecond)
+		next = u.admit(asking("a", wantHigh("m", 1)))
+		u.Wait(50 * time.Millisecond)
+		u.sent(0, next.Grants...)
+		tell("17:2", next)
+		// Five of theirs in half a second or so: while a count is to come as many
+		// again are expected, and some more.
+		u.Wait(500 * time.Millisecond)
+		high := u.admit(asking("a", wantHigh("m", 1)))
+		high = u.admit(asking("a", wantHigh("m", 40)))
 		used := high.App.Windows[0]
-		if used.Used+used.Others > 16 || len(high.Grants) < 1 {
-			u.Errorf("%d granted, %+v; want some, and a reserve of others of 6 or so", len(high.Grants), used)
+		if used.Used+used.Others > 40-5 || used.Used+used.Others < 20 || len(high.Grants) < 1 {
+			u.Errorf("%d granted, %+v; want some, and a reserve of others of 10 or so", len(high.Grants), used)
 		}
 	}},
 	{"permits of before a window was known are charged in it once", func(u *user) {
@@ -187,7 +195,7 @@ var limits = []promise{
 			u.report(limit.Done{Stub: g.Stub, Unsent: true})
 		}
 		f := passed("", "20:2")
-		f.Counts, f.Bases = quotas("4:2"), []limit.Quota{{N: first.App.Windows[0].Base, W: 2 * time.Second}}
+		f.Counts, f.Bases = quotas("4:2"), first.App.Bases()
 		u.teach(f)
 		if v := u.admit(asking("a")).App.Windows[0]; v.Others != 3 {
 			u.Errorf("%+v; want 3 of others", v)
@@ -199,7 +207,7 @@ var limits = []promise{
 		u.admit(asking("b", want("m", 4)))
 		f := passed("", "20:2")
 		f.Counts = quotas("8:2")
-		f.Bases = []limit.Quota{{N: first.App.Windows[0].Base, W: 2 * time.Second}}
+		f.Bases = first.App.Bases()
 		u.teach(f)
 		if v := u.admit(asking("a")).App.Windows[0]; v.Others != 0 || v.Used != 8 {
 			u.Errorf("%+v; want 8 of our own", v)
