@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	mrand "math/rand/v2"
+	"sync"
 	"time"
 
 	"riftrelay/admit"
@@ -128,11 +129,7 @@ func (c *cluster) pump(now limit.Instant) {
 		if q == nil {
 			break
 		}
-		q.Budget, q.Replica = limit.Budget{Key: c.l.kidOf(q.Key), Host: q.Host}, c.replica
-		if q.Merge != nil {
-			q.Merge.Process = c.process
-		}
-		go c.ask(q)
+		go c.ask(c.signed(q))
 	}
 	next := c.l.machine.NextAsk()
 	if next >= c.armed || c.away != nil {
@@ -145,6 +142,31 @@ func (c *cluster) pump(now limit.Instant) {
 		c.timer.Reset(d)
 	}
 	c.armed = now.Add(d)
+}
+
+// signed fills in who asks, and of which budget. l.mu is held.
+func (c *cluster) signed(q *admit.Ask) *admit.Ask {
+	q.Budget, q.Replica = limit.Budget{Key: c.l.kidOf(q.Key), Host: q.Host}, c.replica
+	if q.Merge != nil {
+		q.Merge.Process = c.process
+	}
+	return q
+}
+
+// look asks the store what an estimate of a call needs, and waits for its answers.
+// l.mu is held, and isn't meanwhile.
+func (c *cluster) look(now limit.Instant, req admit.Request) {
+	if c.away != nil || c.ctx.Err() != nil {
+		return
+	}
+	var asks sync.WaitGroup
+	for _, q := range c.l.machine.Look(now, req) {
+		c.signed(q)
+		asks.Go(func() { c.ask(q) })
+	}
+	c.l.mu.Unlock()
+	asks.Wait()
+	c.l.mu.Lock()
 }
 
 func (c *cluster) fire() {
@@ -213,9 +235,11 @@ func (c *cluster) giveUp(now limit.Instant) {
 	if c.l.cfg.Hooks != nil {
 		c.l.news.add(ChangeEvent{Kind: ChangeStoreAway, At: c.since, Err: c.away})
 	}
-	if c.loss != LossClosed {
-		c.l.machine.GoAlone(now, c.share) // 0 before the store's first word
+	if c.loss == LossClosed {
+		c.l.machine.Close(now)
+		return
 	}
+	c.l.machine.GoAlone(now, c.share) // 0 before the store's first word
 }
 
 // counted notes how many replicas the store says there are. One that came back

@@ -147,7 +147,7 @@ func (l *Limiter) fire() {
 }
 
 // Estimate predicts how long a call with these options would wait now, if
-// nothing else came.
+// nothing else came. With a Config.Store it may ask that first.
 func (l *Limiter) Estimate(r route.Route, o Options) (time.Duration, error) {
 	l.mu.Lock()
 	req, err := l.request(r, &o, time.Time{}, false)
@@ -156,6 +156,10 @@ func (l *Limiter) Estimate(r route.Route, o Options) (time.Duration, error) {
 		return 0, err
 	}
 	now := l.now()
+	if l.cluster != nil {
+		l.cluster.look(now, req)
+		now = l.now()
+	}
 	e := l.machine.Estimate(now, req)
 	l.mu.Unlock()
 	if e.Reason != admit.None {

@@ -114,14 +114,14 @@ func (l *Limiter) rejectedError(r route.Route, o *Options, why admit.Refusal, no
 	case admit.QueueFull:
 		err.Reason = ReasonQueueFull
 	case admit.Deadline:
-		err.Reason = ReasonDeadline
+		err.Reason, err.Detail = ReasonDeadline, l.whyClosed()
 	case admit.NoKey:
 		err.Reason = ReasonNoKey
 		err.Detail = l.whyNoKey(r, o)
 	case admit.Draining:
 		err.Reason = ReasonShuttingDown
 	case timedOut:
-		err.Reason = ReasonTimeout
+		err.Reason, err.Detail = ReasonTimeout, l.whyClosed()
 	default:
 		panic(fmt.Sprintf("BUG: riftrelay: refusal without a reason: %+v", why))
 	}
@@ -129,4 +129,17 @@ func (l *Limiter) rejectedError(r route.Route, o *Options, why admit.Refusal, no
 		err.RetryAfter = max(time.Millisecond, why.Start.Sub(now))
 	}
 	return err
+}
+
+// whyClosed explains why nothing goes at all; empty if something does.
+func (l *Limiter) whyClosed() string {
+	if l.cluster == nil {
+		return ""
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.machine.Desk().Closed {
+		return ""
+	}
+	return "the store that replicas share is away, and nothing goes without it (STORE_LOSS=closed)"
 }

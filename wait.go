@@ -20,7 +20,7 @@ const (
 	WaitService       WaitKind = "service"       // trouble of Riot's stops the method for all keys
 	WaitOthers        WaitKind = "others"        // others on the same key may have used what room is left
 	WaitNoKey         WaitKind = "no_key"        // no key is usable for it
-	WaitReplicas      WaitKind = "replicas"      // the store is being asked, or gives what room there is to other replicas first
+	WaitReplicas      WaitKind = "replicas"      // the store is being asked, gives what room there is to other replicas first, or is away and nothing goes without it
 	WaitBudget        WaitKind = "budget"        // its budget has used its share, or spreads it
 	WaitOwnLimit      WaitKind = "own_limit"     // a limit of your own is reached, or spreads calls: see Limiter.Limit
 	WaitTurn          WaitKind = "turn"          // nothing any more: it goes next
@@ -73,6 +73,9 @@ func (w Wait) String() string {
 		}
 		return "no usable key, next try " + until
 	case WaitReplicas:
+		if w.Until < 0 {
+			return "the store is away, and nothing goes without it"
+		}
 		return "other replicas go first, asks the store again " + until
 	case WaitTurn:
 	}

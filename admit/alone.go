@@ -11,7 +11,7 @@ func (m *Machine) GoAlone(now limit.Instant, replicas int) {
 	if d.alone && d.replicas == replicas {
 		return
 	}
-	d.alone, d.replicas = true, replicas
+	d.alone, d.replicas, d.closed = true, replicas, false
 	for _, h := range m.hosts {
 		for _, s := range h.apps {
 			if s != nil {
@@ -39,6 +39,7 @@ func (m *Machine) GoAlone(now limit.Instant, replicas int) {
 // have told it what they spent, each keeps to its share as well.
 func (m *Machine) Rejoin(now, until limit.Instant) {
 	d := m.desk
+	d.closed = false
 	if !d.alone {
 		return
 	}

@@ -12,7 +12,9 @@ type desk struct {
 	accounts map[accountID]*account
 	due      heap // of accounts, by when they are to be looked at
 	horizon  time.Duration
-	alone    bool // the store is away
+	alone    bool          // the store is away
+	closed   bool          // the store is away, and nothing goes
+	shut     limit.Instant // since when
 	replicas int
 	trusted  limit.Instant // from when on Riot's counts can be compared with the store's
 	sought   limit.Instant // when everything that waits was last sought: see seek.go
@@ -25,13 +27,14 @@ type desk struct {
 // DeskState is how the asking of a store goes.
 type DeskState struct {
 	Alone          bool  // the store is away, the machine judges
+	Closed         bool  // the store is away, and nothing goes
 	Returned, Void int64 // permits ever: given back unused; that came too late, or were not used in time
 }
 
 // Desk describes the asking of a store.
 func (m *Machine) Desk() DeskState {
 	d := m.desk
-	return DeskState{Alone: d.alone, Returned: d.returned, Void: d.void}
+	return DeskState{Alone: d.alone, Closed: d.closed, Returned: d.returned, Void: d.void}
 }
 
 type accountID struct {

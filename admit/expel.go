@@ -4,8 +4,8 @@ import "riftrelay/limit"
 
 // Expel refuses the calls in the queues that have lost their chance: those
 // whose keys are all suspect, with a probe that failed, or disabled, or are no
-// more, and those that can't start in time any more, because of a stop after a 429 or a limit lower
-// than was known. It belongs after whatever may have brought that about: Judge,
+// more, and those that can't start in time any more, because of a stop after a 429, a limit lower
+// than was known, or what other replicas have used. It belongs after whatever may have brought that about: Judge,
 // Answer, Deny, Disable and SetKeys; and after Enqueue, for which others may have
 // had to make room.
 func (m *Machine) Expel(now limit.Instant, refuse func(*Waiter, Refusal)) {
@@ -106,14 +106,12 @@ func (m *Machine) tightened(b *bucket, lesson limit.Lesson) {
 		}
 	}
 	if lesson.AppTighter {
-		for _, q := range b.host.busy {
-			for _, h := range [...]heap{q.ready, q.parked, q.split} {
-				for _, n := range h {
-					m.tighten(n.lane.bucket)
-				}
-			}
-		}
+		m.tightenHost(b.host)
 	}
+}
+
+func (m *Machine) tightenHost(h *host) {
+	m.eachWaiting(h, func(l *lane) { m.tighten(l.bucket) })
 }
 
 func (m *Machine) tighten(b *bucket) {

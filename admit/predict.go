@@ -69,6 +69,9 @@ func (m *Machine) predict(now limit.Instant, l *lane, client string, k int) limi
 // place estimates when a call of lane l starts that is in these places of all
 // that wait for the application and for the method.
 func (m *Machine) place(now limit.Instant, l *lane, inApp, inMethod place) limit.Instant {
+	if m.closed() {
+		return m.desk.reopens(now)
+	}
 	b, c := l.bucket, l.line.class
 	p := m.policy(b.host, c, c.high)
 	switch {

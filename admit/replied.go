@@ -19,12 +19,16 @@ func (m *Machine) Replied(now, sentAt limit.Instant, q *Ask, r limit.Reply) {
 	a.epoch = r.Epoch
 	if a.key >= 0 {
 		app, _ := m.scopesOf(a, q)
-		app.Adopt(now, r.App)
+		if app.Adopt(now, r.App) {
+			m.tightenHost(a.host)
+		}
 	}
 	bases := make([]*limit.Bases, len(q.buckets))
 	for i, b := range q.buckets {
 		_, s := m.use(b, a.key)
-		s.Adopt(now, r.Views[i])
+		if s.Adopt(now, r.Views[i]) {
+			m.tighten(b)
+		}
 		bases[i] = &limit.Bases{App: r.App.Bases(), Method: r.Views[i].Bases()}
 		at := limit.Instant(0)
 		if r.Waits[i].In > 0 {

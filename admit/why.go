@@ -37,6 +37,9 @@ func (m *Machine) why(now limit.Instant, l *lane) Why {
 
 func (m *Machine) hindrance(now limit.Instant, l *lane, p limit.Policy) Why {
 	b, c := l.bucket, l.line.class
+	if m.closed() {
+		return Why{Key: -1, Why: limit.Why{Hindrance: limit.Shared, Until: limit.Never}}
+	}
 	if b.keyless {
 		return longer(Why{Key: -1, Part: Service, Why: b.service.Why(now)}, Why{Key: -1, Part: Method, Why: m.method(b, 0).Why(now, p)}).orNext(now)
 	}

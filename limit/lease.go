@@ -29,6 +29,7 @@ type leasing struct {
 	again    [2]Instant // when to ask again, by class
 	view     View
 	seen     Instant // when view came
+	hold     Instant // when there is room by it, at the earliest
 	why      [2]WaitKind
 	left     Instant // when the store went away last
 	alone    bool    // the store is away: the windows judge, capped
@@ -134,10 +135,21 @@ func (s *Scope) AskAgain(class int, at Instant, why WaitKind) {
 func (s *Scope) AskAt(class int) Instant { return s.leasing.again[class] }
 
 // Adopt takes over what the store knows, which may be more than was learned
-// here.
-func (s *Scope) Adopt(now Instant, v View) {
+// here. It reports whether there is room later than was known, by more than a moment.
+func (s *Scope) Adopt(now Instant, v View) (tighter bool) {
 	l := s.leasing
-	l.view, l.seen = v, now
+	was := max(now, l.hold)
+	l.view, l.seen, l.hold = v, now, 0
+	for _, x := range v.Windows {
+		l.hold = max(l.hold, now.Add(x.Next))
+	}
+	s.adopt(now, v)
+	return l.hold > was.Add(aMoment)
+}
+
+const aMoment = 250 * time.Millisecond
+
+func (s *Scope) adopt(now Instant, v View) {
 	if v.Stop > 0 {
 		s.Gate.stop(now.Add(v.Stop), v.Cause)
 	}
@@ -183,6 +195,7 @@ func (s *Scope) nthLeased(now, from Instant, k int) Instant {
 	if !l.view.Known {
 		return at
 	}
+	at = max(at, l.hold)
 	for _, x := range l.view.Windows {
 		n := max(1, x.N>>l.view.Level)
 		past := min(1, float64(now.Sub(l.seen))/float64(x.W))
@@ -210,6 +223,9 @@ func (l *leasing) among(w *WindowState) {
 		}
 	}
 }
+
+// Heard returns how long ago the store last told of the scope.
+func (s *Scope) Heard(now Instant) time.Duration { return now.Sub(s.leasing.seen) }
 
 // Bases gives what is kept of a view for the counts of the calls granted with
 // it.

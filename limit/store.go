@@ -197,6 +197,9 @@ type WindowView struct {
 	Used   int // charges of all replicas that count now
 	Others int // charges of others on the same key, not in Used
 	Base   int // for Fact.Bases of the calls granted now
+
+	// Next is when there is room for one more call, at the earliest; 0 if there is.
+	Next time.Duration
 }
 
 // Account is what one replica knows of a scope: Saved, and when that was.

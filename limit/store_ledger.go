@@ -81,9 +81,9 @@ func (l *ledger) admit(now millis, ask *Ask) (r Reply, news bool) {
 	a.serve()
 	r = a.reply
 	r.Epoch = l.epoch
-	r.App = l.app.view(now)
+	r.App = l.app.view(now, a.due)
 	for _, s := range a.methods {
-		r.Views = append(r.Views, s.view(now))
+		r.Views = append(r.Views, s.view(now, a.due))
 	}
 	for _, x := range l.app.seats {
 		r.Margin = max(r.Margin, fromMillis(x.margin))

@@ -254,8 +254,9 @@ func (s *storeScope) merge(now millis, v Saved) {
 	}
 }
 
-// view describes the scope at now.
-func (s *storeScope) view(now millis) View {
+// view describes the scope at now, which has to be prepared. A charge may turn out
+// to end earlier by as much as early.
+func (s *storeScope) view(now, early millis) View {
 	v := View{Known: s.known, Solo: s.solo, Level: s.level, Windows: make([]WindowView, len(s.windows))}
 	if s.until > now && s.cause != NotLimited {
 		v.Stop, v.Cause = fromMillis(s.until-now), s.cause
@@ -263,6 +264,9 @@ func (s *storeScope) view(now millis) View {
 	for i, w := range s.windows {
 		v.Solo = v.Solo || w.scouted(now)
 		v.Windows[i] = WindowView{Quota: Quota{w.n, fromMillis(w.w)}, Used: w.own.n, Others: w.others.n, Base: w.base()}
+		if w.free() < 1 {
+			v.Windows[i].Next = fromMillis(max(0, w.freed(now, 1)-now-early))
+		}
 	}
 	return v
 }

@@ -92,6 +92,20 @@ func TestDocumentedUserSuffices(t *testing.T) {
 	}
 }
 
+// So is a database that the server doesn't have.
+func TestWrongDatabase(t *testing.T) {
+	server := startServer(t)
+	s, err := New(context.Background(), Options{URL: server.url() + "/99", Timeout: 5 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var e *AwayError
+	if _, err = s.State(); !errors.As(err, &e) || e.Reason != ReasonDatabase {
+		t.Errorf("%v, want %s", err, ReasonDatabase)
+	}
+}
+
 // A wrong password is told as such, and not shown.
 func TestWrongPassword(t *testing.T) {
 	server := startServer(t, "--requirepass", "right")

@@ -211,6 +211,7 @@ func TestErrorReplies(t *testing.T) {
 		{ReasonReadOnly, []any{"CONFIG", "SET", "min-replicas-to-write", "1"}, []any{"CONFIG", "SET", "min-replicas-to-write", "0"}},
 		{ReasonMemory, []any{"CONFIG", "SET", "maxmemory", "1"}, []any{"CONFIG", "SET", "maxmemory", "0"}},
 		{ReasonDenied, []any{"ACL", "SETUSER", "default", "-eval", "-evalsha"}, []any{"ACL", "SETUSER", "default", "+eval", "+evalsha"}},
+		{ReasonDenied, []any{"ACL", "SETUSER", "default", "-hset"}, []any{"ACL", "SETUSER", "default", "+hset"}},
 		{ReasonDenied, []any{"ACL", "SETUSER", "default", "resetkeys"}, []any{"ACL", "SETUSER", "default", "allkeys"}},
 		{ReasonData, []any{"SET", key, "x"}, []any{"DEL", key}},
 		{ReasonData, []any{"HSET", key, "l", "what is this"}, []any{"DEL", key}},
@@ -247,6 +248,7 @@ func TestReasons(t *testing.T) {
 		"NOAUTH Authentication required.":                                                    ReasonDenied,
 		"OOM command not allowed when used memory > 'maxmemory'. script: 1, on @user_script": ReasonMemory,
 		"ERR Error running script: @user_script:1: WRONGTYPE Operation against a key":        ReasonData,
+		"ERR DB index is out of range":                                                       ReasonDatabase,
 		"ERR something else":                                                                 ReasonOther,
 	} {
 		if e := away(replyError(text), nil); e.Reason != want || !errors.Is(e, ErrAway) {

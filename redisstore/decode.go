@@ -97,7 +97,7 @@ func decodeReply(ask *limit.Ask, list []any) (limit.Reply, error) {
 
 func (a *answer) view() limit.View {
 	v := limit.View{Known: a.int() == 1, Solo: a.int() == 1, Stop: a.millis(), Cause: limit.Kind(a.upTo(math.MaxUint8)), Level: a.upTo(most)}
-	n := a.upTo(int64(len(a.list)) / 5)
+	n := a.upTo(int64(len(a.list)) / 6)
 	if a.broken {
 		return v
 	}
@@ -106,6 +106,7 @@ func (a *answer) view() limit.View {
 		w := &v.Windows[i]
 		w.N, w.W = a.upTo(most), a.millis()
 		w.Used, w.Others, w.Base = a.count(), a.count(), int(a.int())
+		w.Next = a.millis()
 	}
 	return v
 }

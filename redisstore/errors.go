@@ -29,6 +29,7 @@ const (
 	ReasonBusy     Reason = "busy"     // another script runs for too long
 	ReasonTLS      Reason = "tls"      // its certificate isn't trusted, or it speaks no TLS
 	ReasonDenied   Reason = "denied"   // the user may not, or the password is wrong
+	ReasonDatabase Reason = "database" // the server has no database of the number in the URL
 	ReasonData     Reason = "data"     // a key has something else in it, or another version's
 	ReasonCluster  Reason = "cluster"  // part of the cluster is down, or it is one and isn't addressed so
 	ReasonMixed    Reason = "mixed"    // the answer to another call came
@@ -145,5 +146,20 @@ func reasonOf(text string) Reason {
 			return r.reason
 		}
 	}
+	for _, r := range texts {
+		if strings.Contains(text, r.text) {
+			return r.reason
+		}
+	}
 	return ReasonOther
+}
+
+// texts are parts of error replies that have no code of their own, but ERR.
+var texts = []struct {
+	text   string
+	reason Reason
+}{
+	{"can't run this command", ReasonDenied}, // in a script: ACL, Redis 7
+	{"DB index is out of range", ReasonDatabase},
+	{"invalid DB index", ReasonDatabase},
 }

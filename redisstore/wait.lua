@@ -133,7 +133,8 @@ local function view(s)
   r = r + 6
   for _, w in ipairs(s.windows) do
     reply[r + 1], reply[r + 2], reply[r + 3], reply[r + 4], reply[r + 5] = w.n, w.w, w.own.n, w.others.n, w.own.n - w.granted
-    r = r + 5
+    reply[r + 6] = w.left - w.own.n < 1 and max(0, freed(w, 1) - now - dueAfter) or 0
+    r = r + 6
   end
 end
 view(app)
