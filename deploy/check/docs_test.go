@@ -329,7 +329,7 @@ func (s *session) serve(lines string) {
 			s.t.Logf("%s\nsaid\n%s", lines, bytes.TrimSpace([]byte(said.String())))
 		}
 	})
-	for end := time.Now().Add(5 * time.Minute); s.status("http://"+s.front+"/healthz") != http.StatusOK; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); s.status("http://"+s.front+"/healthz") != http.StatusNoContent; time.Sleep(20 * time.Millisecond) {
 		select {
 		case <-ended:
 			s.t.Fatalf("ended at once:\n%s\n%s", lines, said)
