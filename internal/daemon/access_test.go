@@ -271,7 +271,7 @@ func TestAccessOverHTTP2(t *testing.T) {
 		"no token":              {"GET", euw1, path, nil, 401},
 		"another name":          {"GET", "evil.example", status, []string{"X-Relay-Token", webToken}, 403},
 		"one that looks odd":    {"GET", "x." + euw1, path, []string{"X-Relay-Token", webToken}, 403},
-		"a page elsewhere":      {"POST", "", "/americas/lol/tournament-stub/v5/codes?tournamentId=1", []string{"X-Relay-Token", webToken, "Origin", "https://evil.example"}, 403},
+		"a page elsewhere":      {"POST", "", "/americas/lol/tournament-stub/v5/codes?tournamentId=1", []string{"X-Relay-Token", webToken, "Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site"}, 403},
 		"CONNECT to the API":    {"CONNECT", euw1 + ":443", "", []string{"X-Relay-Token", webToken}, 403},
 		"CONNECT to this relay": {"CONNECT", strings.TrimPrefix(g.front, "http://"), "", []string{"X-Relay-Token", webToken}, 403},
 	} {

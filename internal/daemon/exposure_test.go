@@ -146,6 +146,30 @@ func TestBeyondLoopbackWarns(t *testing.T) {
 	}
 }
 
+// Pages of other sites are refused by what browsers send; programs may send an
+// Origin, as the headers that Riot's developer portal shows have one.
+func TestProgramsMaySendAnOrigin(t *testing.T) {
+	p := startPlainly(t)
+	const portal, browser = "https://developer.riotgames.com", "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36"
+	for name, tt := range map[string]struct {
+		want    int
+		headers []string
+	}{
+		"the portal's headers": {200, []string{"User-Agent", browser, "Accept-Language", "en-US,en;q=0.9",
+			"Accept-Charset", "application/x-www-form-urlencoded; charset=UTF-8", "Origin", portal, "X-Riot-Token", "RGAPI-own"}},
+		"another origin":     {200, []string{"User-Agent", "python-requests/2.32", "Origin", "https://op.example"}},
+		"a page":             {403, []string{"User-Agent", browser, "Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site"}},
+		"the portal's page":  {403, []string{"User-Agent", browser, "Origin", portal, "Sec-Fetch-Site", "cross-site"}},
+		"an old browser":     {403, []string{"User-Agent", browser, "Origin", "https://evil.example"}},
+		"a page as an image": {403, []string{"User-Agent", browser, "Sec-Fetch-Site", "cross-site"}},
+	} {
+		if a := visit(t, p.front+status, "", tt.headers...); a.status != tt.want {
+			t.Errorf("%s: %d %s", name, a.status, a.body)
+		}
+	}
+	p.stop(t)
+}
+
 // A second program on one of the two addresses of localhost would get calls that
 // were meant for the relay.
 func TestLocalhostIsBothOrNothing(t *testing.T) {

@@ -82,8 +82,10 @@ func newCORS(list []string) cors {
 
 func (c cors) on() bool { return c.all || c.origins != nil }
 
-// check refuses calls that a page of another site makes. Programs say nothing
-// of where they are from.
+// check refuses calls that a page of another site makes. The browser says so by
+// Sec-Fetch-Site, which no page can change. Where browsers don't send it, an
+// Origin says so, but many programs copy an Origin from somewhere: there it
+// counts only if the request looks like a browser's.
 func (c cors) check(r *http.Request) error {
 	origin := r.Header.Get("Origin")
 	if c.all || origin != "" && c.origins[origin] {
@@ -92,8 +94,8 @@ func (c cors) check(r *http.Request) error {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "same-origin", "none": // none: typed by a person
 		return nil
-	case "": // an old browser, or plain http to a name
-		if origin == "" || origin == portal || sameHost(origin, r.Host) {
+	case "": // a program, an old browser, or plain http to a name
+		if origin == "" || sameHost(origin, r.Host) || !looksLikeABrowser(r.Header) {
 			return nil
 		}
 	}
@@ -104,11 +106,22 @@ func (c cors) check(r *http.Request) error {
 	return refusal(reasonCrossOrigin, "the call comes from "+from+"; allowed: programs, the relay's own pages, and pages of CORS_ORIGINS")
 }
 
-// portal is the origin of the sample headers that Riot's developer portal shows,
-// which many programs send as they are. A page can't forge it: browsers set
-// Origin themselves. The portal's own page speaks https, so it can call only a
-// relay that browsers trust, and then they send Sec-Fetch-Site as well.
-const portal = "https://developer.riotgames.com"
+// looksLikeABrowser reports whether a browser can have sent these headers for a
+// page of another site: it has a browser's User-Agent, which a page can change
+// only where a preflight has allowed it, and nothing that no page can send.
+func looksLikeABrowser(h http.Header) bool {
+	agent := h.Get("User-Agent")
+	return (strings.HasPrefix(agent, "Mozilla/") || strings.HasPrefix(agent, "Opera/")) &&
+		!slices.ContainsFunc(programsOnly[:], func(name string) bool { return h[name] != nil })
+}
+
+// programsOnly are headers that a page can't send to another site: browsers ask
+// the relay first, by a preflight, and it allows none but those of CORS_ORIGINS;
+// Accept-Charset they let no page set. Authorization isn't among them, because
+// a browser sends a password that it remembers for a relay without asking.
+var programsOnly = [...]string{
+	"X-Riot-Token", "X-Relay-Token", "X-Riot-Token-Index", "X-Priority", "X-Max-Wait", "X-Rate-Budget", "X-Request-Id", "Accept-Charset",
+}
 
 // sameHost reports whether an origin is that of the host that was called.
 func sameHost(origin, host string) bool {

@@ -14,7 +14,11 @@ func noDial(n *int) func(context.Context, string, string) (net.Conn, error) {
 	return func(context.Context, string, string) (net.Conn, error) { *n++; return nil, errors.New("down") }
 }
 
-const app = "https://app.example"
+const (
+	app     = "https://app.example"
+	portal  = "https://developer.riotgames.com"
+	browser = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/74.0.3729.169 Safari/537.36"
+)
 
 // Without CORS_ORIGINS no page of another site gets the relay to call.
 func TestPagesOfOtherSitesAreRefused(t *testing.T) {
@@ -23,12 +27,16 @@ func TestPagesOfOtherSitesAreRefused(t *testing.T) {
 		"a picture":               {"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "image"},
 		"a link":                  {"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate"},
 		"a sister site":           {"Origin", "http://other.relay.test", "Sec-Fetch-Site", "same-site"},
-		"an old browser":          {"Origin", app},
-		"the portal's own page":   {"Origin", "https://developer.riotgames.com", "Sec-Fetch-Site", "cross-site"},
-		"a file or a sandbox":     {"Origin", "null"},
-		"the same name elsewhere": {"Origin", "http://relay.test:3000"},
-		"a form":                  {"Origin", app, "Content-Type", "text/plain"},
-		"a name that begins so":   {"Origin", "http://relay.test.evil.example"},
+		"an old browser":          {"Origin", app, "User-Agent", browser},
+		"an older one":            {"Origin", app, "User-Agent", "Opera/9.80 (X11; Linux x86_64) Presto/2.12.388"},
+		"its password for us":     {"Origin", app, "User-Agent", browser, "Authorization", "Basic eDp0b2tlbg=="},
+		"the portal's own page":   {"Origin", portal, "Sec-Fetch-Site", "cross-site", "User-Agent", browser},
+		"the portal, old browser": {"Origin", portal, "User-Agent", browser, "Accept-Language", "en-US,en;q=0.9"},
+		"a file or a sandbox":     {"Origin", "null", "User-Agent", browser},
+		"the same name elsewhere": {"Origin", "http://relay.test:3000", "User-Agent", browser},
+		"a form":                  {"Origin", app, "Content-Type", "text/plain", "User-Agent", browser},
+		"a name that begins so":   {"Origin", "http://relay.test.evil.example", "User-Agent", browser},
+		"a program's headers":     {"Origin", app, "Sec-Fetch-Site", "cross-site", "X-Riot-Token", "RGAPI-own", "User-Agent", "curl/8"},
 	} {
 		obs := newSeen()
 		w, up := ask(t, Options{Observer: obs}, "GET", status, headers...)
@@ -48,8 +56,12 @@ func TestProgramsAndOwnPagesPass(t *testing.T) {
 		"the explorer":           {"Origin", "http://relay.test", "Sec-Fetch-Site", "same-origin"},
 		"the explorer's GET":     {"Sec-Fetch-Site", "same-origin"},
 		"typed by a person":      {"Sec-Fetch-Site", "none", "Sec-Fetch-Mode", "navigate"},
-		"headers of the portal":  {"Origin", "https://developer.riotgames.com", "User-Agent", "Mozilla/5.0", "Accept-Language", "en-US,en;q=0.9", "X-Riot-Token", "RGAPI-own"},
-		"old browser, own page":  {"Origin", "http://relay.test"},
+		"headers of the portal":  {"Origin", portal, "User-Agent", browser, "Accept-Language", "en-US,en;q=0.9", "X-Riot-Token", "RGAPI-own"},
+		"of those, without key":  {"Origin", portal, "User-Agent", browser, "Accept-Charset", "application/x-www-form-urlencoded; charset=UTF-8"},
+		"any origin, with a key": {"Origin", app, "User-Agent", browser, "X-Riot-Token", "x"},
+		"any origin, curl":       {"Origin", app, "User-Agent", "curl/8.5.0", "Accept", "*/*"},
+		"any origin, no agent":   {"Origin", app},
+		"old browser, own page":  {"Origin", "http://relay.test", "User-Agent", browser},
 		"behind a proxy for TLS": {"Origin", "https://RELAY.test"},
 	} {
 		w, up := ask(t, Options{}, "GET", status, headers...)
