@@ -37,7 +37,7 @@ var layers = []layer{
 	{"internal/dashboard/browsertest", nil, nil}, // of tests
 	{"internal/metrics", []string{".", "route", "limit"}, []string{"github.com/prometheus/client_golang"}},
 	{"internal/proxy", []string{".", "route", "limit"}, nil},
-	{"internal/conns", nil, nil},
+	{"internal/conns", nil, []string{"golang.org/x/sys/unix"}},
 	{"internal/trust", nil, []string{"github.com/google/renameio"}},
 
 	// A format; it knows nothing of ours.

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"net"
+	"net/http"
 	"net/netip"
 	"sync/atomic"
 	"time"
@@ -19,27 +20,50 @@ type Conn struct {
 	net.Conn
 	listener *Listener
 	from     netip.Addr
+	socket   *socket
 	reads    atomic.Int32 // Reads that have begun and not returned
+	spoke    atomic.Bool  // a byte has come
 
 	// Of the Listener, under its lock.
 	open             bool
-	ended            bool          // its last answer has been written
-	since            time.Time     // when it became quiet
-	inAll, inAddress *list.Element // nil = has a request
+	state            State
+	since            time.Time     // when the state began
+	looked           time.Time     // when it had something to do last, from since on
+	inAll, inAddress *list.Element // nil = it has a request
 }
+
+// State says what a connection has.
+type State uint8
+
+const (
+	Silent State = iota // nothing has come yet
+	Begun               // half a head has come, or half a handshake
+	Active              // a request
+	Idle                // an answer, and may send another request
+	Ending              // an answer, which was the last
+	States              // how many there are
+)
+
+// String is the state's name in metrics.
+func (s State) String() string {
+	return [...]string{"silent", "begun", "active", "idle", "ending"}[s]
+}
+
+// answered reports whether a connection in this state costs its client nothing
+// when it is closed.
+func (s State) answered() bool { return s == Idle || s == Ending }
 
 // Read notes that whatever came before has been taken in, and more is wanted.
 func (c *Conn) Read(p []byte) (int, error) {
 	c.reads.Add(1)
 	defer c.reads.Add(-1)
-	return c.Conn.Read(p)
+	n, err := c.socket.read(c.Conn, p)
+	if n > 0 && !c.spoke.Load() {
+		c.spoke.Store(true)
+		c.set(Begun)
+	}
+	return n, err
 }
-
-// starved reports whether c's client has nothing to wait for: the server waits
-// for more bytes, and none have come. A head that was read but hasn't reached
-// its handler is not starved, because nobody reads meanwhile. The Listener's lock
-// is held.
-func (c *Conn) starved() bool { return c.ended || c.reads.Load() > 0 && !pending(c.Conn) }
 
 // Write bounds each piece by itself: an answer as a whole may take as long as it
 // keeps moving.
@@ -47,31 +71,15 @@ func (c *Conn) Write(p []byte) (int, error) {
 	if err := c.SetWriteDeadline(time.Now().Add(patience)); err != nil {
 		return 0, err
 	}
-	if out := refusal(p); len(out) != len(p) {
-		if _, err := c.Conn.Write(out); err != nil {
-			return 0, err
-		}
-		return len(p), nil
-	}
 	return c.Conn.Write(p)
 }
 
-// CloseWrite ends one direction: the answer was the last. net/http then leaves
-// the client half a second to read it, and meanwhile the room may be needed.
+// CloseWrite ends one direction.
 func (c *Conn) CloseWrite() error {
-	half, ok := c.Conn.(interface{ CloseWrite() error })
-	if !ok {
-		return c.Close()
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
 	}
-	err := half.CloseWrite()
-	l := c.listener
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.closed { // otherwise there is no hurry
-		c.ended = true
-		l.setQuiet(c)
-	}
-	return err
+	return c.Close()
 }
 
 // Close gives the connection's room back.
@@ -83,24 +91,28 @@ func (c *Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// becomeQuiet is called when c has no request.
-func (c *Conn) becomeQuiet() {
+// set changes c's state. A nil c has none.
+func (c *Conn) set(state State) {
+	if c == nil {
+		return
+	}
 	l := c.listener
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closed {
+	if !c.open {
+		return
+	}
+	l.dequeue(c)
+	if c.state, c.since = state, time.Now(); state == Active {
+		return
+	}
+	if l.closed && state != Ending { // an answer may still be on its way
 		l.remove(c)
 		c.Conn.Close()
 		return
 	}
-	l.setQuiet(c)
-}
-
-func (c *Conn) becomeActive() {
-	l := c.listener
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.setActive(c)
+	l.enqueue(c)
+	l.changed.Broadcast()
 }
 
 // of finds the Conn beneath TLS and whatever else wraps it; nil if there is none.
@@ -114,6 +126,28 @@ func of(c net.Conn) *Conn {
 		default:
 			return nil
 		}
+	}
+}
+
+// Follow follows a connection of an http.Server: it is the server's ConnState.
+func Follow(nc net.Conn, state http.ConnState) {
+	c := of(nc)
+	switch state {
+	case http.StateNew: // which is after the handshake
+		if c != nil && c.spoke.Load() {
+			c.set(Begun)
+		}
+	case http.StateIdle:
+		switch t := nc.(type) {
+		case *checked:
+			t.answered()
+		case *checkedTLS:
+			t.answered()
+		}
+		c.set(Idle)
+	case http.StateActive, http.StateHijacked:
+		c.set(Active)
+	case http.StateClosed:
 	}
 }
 

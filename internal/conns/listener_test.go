@@ -79,13 +79,13 @@ func TestQuietConnectionsMakeRoom(t *testing.T) {
 		defer l.Close()
 		accepted := serveFakes(l)
 		busyClient, busy := connect(t, in, accepted, "192.0.2.1")
-		State(busy, http.StateActive)
+		Follow(busy, http.StateActive)
 		firstClient, first := connect(t, in, accepted, "192.0.2.1")
 		time.Sleep(time.Second)
 		_, second := connect(t, in, accepted, "192.0.2.1")
-		State(first, http.StateActive)
+		Follow(first, http.StateActive)
 		time.Sleep(time.Second)
-		State(first, http.StateIdle)
+		Follow(first, http.StateIdle)
 		time.Sleep(time.Second)
 		_, third := connect(t, in, accepted, "192.0.2.2") // for the second, which has been quiet for longer
 		if third == nil || !isOpen(firstClient) || !isOpen(busyClient) {
@@ -94,20 +94,20 @@ func TestQuietConnectionsMakeRoom(t *testing.T) {
 		if _, err := second.Write([]byte("x")); err == nil {
 			t.Error("the second is open")
 		}
-		State(first, http.StateActive)
-		State(third, http.StateActive)
+		Follow(first, http.StateActive)
+		Follow(third, http.StateActive)
 		if _, c := connect(t, in, accepted, "192.0.2.3"); c != nil {
 			t.Error("a fourth has room")
 		}
 		if !l.Waiting() {
 			t.Error("nobody waits")
 		}
-		State(first, http.StateIdle)
-		time.Sleep(hurried / 2) // one of three places was taken already
+		Follow(first, http.StateIdle)
+		time.Sleep(tick / 2)
 		if len(accepted) > 0 {
 			t.Error("a client had no time for its next request")
 		}
-		time.Sleep(settled)
+		time.Sleep(tick)
 		if len(accepted) != 1 || isOpen(firstClient) {
 			t.Error("a quiet connection makes no room")
 		}
@@ -135,7 +135,7 @@ func TestHeadsBeingReadStay(t *testing.T) {
 			t.Fatal("the connection was closed while the server worked on its head")
 		}
 		go server.Read(make([]byte, 1)) // the server wants the rest of the head, which doesn't come
-		time.Sleep(2 * settled)
+		time.Sleep(2 * ripeAfter * tick)
 		if len(accepted) != 1 {
 			t.Error("half a head keeps its room")
 		}
@@ -173,14 +173,14 @@ func TestAddressesHaveTheirShare(t *testing.T) {
 		}
 		for l.Stats().Open > 0 { // calls, which are never closed
 			for _, a := range l.addresses {
-				for e := a.quiet.Front(); e != nil; e = a.quiet.Front() {
+				for e := a.quiet.others.Front(); e != nil; e = a.quiet.others.Front() {
 					e.Value.(*Conn).Close()
 				}
 			}
 		}
 		for range 9 {
 			if _, c := connect(t, in, accepted, "192.0.2.2"); c != nil {
-				State(c, http.StateActive)
+				Follow(c, http.StateActive)
 			}
 		}
 		if s := l.Stats(); s.Open != 8 || s.Refused != 1 {
@@ -202,12 +202,12 @@ func TestCloseEndsQuietConnections(t *testing.T) {
 		accepted := serveFakes(l)
 		quietClient, _ := connect(t, in, accepted, "192.0.2.1")
 		busyClient, busy := connect(t, in, accepted, "192.0.2.1")
-		State(busy, http.StateActive)
+		Follow(busy, http.StateActive)
 		l.Close()
 		if isOpen(quietClient) || !isOpen(busyClient) {
 			t.Error("the wrong ones are open")
 		}
-		State(busy, http.StateIdle)
+		Follow(busy, http.StateIdle)
 		if isOpen(busyClient) {
 			t.Error("it's open after its request")
 		}

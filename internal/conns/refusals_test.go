@@ -16,9 +16,9 @@ func TestRefusal(t *testing.T) {
 		"HTTP/1.1 400 Bad Request\r\nDate: x" + bareError + "x":                                                                "",
 		"HTTP/1.1 200 OK" + bareError:                                                                                          "", "HTTP/1.1 400": "", "HTTP/1.1 ": "", "": "", "HTTP/1.1 4x0 x\r\n": "", "\x17\x03\x03HTTP/1.1 400 x\r\n": "",
 	} {
-		out := string(refusal([]byte(in)))
-		if reason == "" && out != in || reason != "" && !strings.Contains(out, "\r\nX-Riftrelay-Reason: "+reason+"\r\n") {
-			t.Errorf("%q: %q", in, out)
+		r := refusal([]byte(in))
+		if reason == "" && r != nil || reason != "" && (r == nil || !strings.Contains(string(r.answer()), "\r\nX-Riftrelay-Reason: "+reason+"\r\n")) {
+			t.Errorf("%q: %+v", in, r)
 		}
 	}
 }

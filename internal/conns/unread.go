@@ -22,12 +22,9 @@ const lingerMost = 16 << 20
 func Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := connOf(r)
-		// After chunks: they may have come with a length as well, which net/http
-		// drops unseen. A proxy in front that goes by the length takes what is
-		// behind the chunks for the body's (RFC 9112, 6.1).
-		// Of HTTP/1.0, net/http drops Transfer-Encoding unseen.
-		old := !r.ProtoAtLeast(1, 1) && r.Method != http.MethodGet && r.Method != http.MethodHead
-		closing := old || r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 || c != nil && c.listener.Waiting()
+		// After chunks, and after CONNECT, no head is checked any longer.
+		last := r.ProtoMajor == 1 && (len(r.TransferEncoding) > 0 || r.Method == http.MethodConnect)
+		closing := last || c != nil && c.listener.Waiting()
 		if closing {
 			w.Header().Set("Connection", "close")
 		}
@@ -49,7 +46,7 @@ func Handler(next http.Handler) http.Handler {
 			lingering = true
 			_ = flow.SetReadDeadline(time.Now().Add(linger))
 			if c != nil {
-				c.becomeQuiet()
+				c.set(Ending)
 			}
 		}
 		defer func() { // also when next panics

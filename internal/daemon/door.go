@@ -26,8 +26,10 @@ type door struct {
 	closed chan struct{}
 	once   sync.Once
 
-	mu     sync.Mutex
-	silent map[net.Conn]struct{} // those that have yet to send a byte
+	failed func(from net.Addr, err error) // hears of handshakes that fail; nil = nobody does
+
+	mu   sync.Mutex
+	open map[net.Conn]struct{} // those that have yet to send a byte, or are in their handshake
 }
 
 // arrival is a connection, or what keeps others from coming.
@@ -43,7 +45,7 @@ const hesitation = readHeaderTimeout
 // newDoor makes the door of a relay that has an authority, or a certificate, or
 // both: then Riot's names are the authority's, and all others the certificate's.
 func newDoor(a *trust.Authority, own *certificate) *door {
-	d := &door{in: make(chan arrival), closed: make(chan struct{}), silent: make(map[net.Conn]struct{})}
+	d := &door{in: make(chan arrival), closed: make(chan struct{}), open: make(map[net.Conn]struct{})}
 	if a != nil {
 		d.riots = a.Config(d.admit)
 	}
@@ -88,40 +90,63 @@ func (d *door) guard(l net.Listener) net.Listener {
 	return &doorway{l, d}
 }
 
-// listen waits for the first byte of c.
+// listen waits for the first byte of c, and for the end of its handshake if that
+// byte begins one.
 func (d *door) listen(c net.Conn) {
+	first := make([]byte, 1)
+	if !d.within(c, hesitation, func() error { _, err := c.Read(first); return err }) {
+		return
+	}
+	const handshake = 0x16 // the type of TLS's first record
+	c = &opened{Conn: c, first: first}
+	if first[0] == handshake {
+		d.shake(tls.Server(c, d.tls))
+		return
+	}
+	d.bring(arrival{Conn: c})
+}
+
+// shake brings c once its handshake has ended, and so its protocol is known.
+func (d *door) shake(c *tls.Conn) {
+	if d.within(c.NetConn(), readHeaderTimeout, func() error {
+		err := c.Handshake()
+		if err != nil && d.failed != nil {
+			d.failed(c.RemoteAddr(), err)
+		}
+		return err
+	}) {
+		d.bring(arrival{Conn: c})
+	}
+}
+
+// within does a step of c's beginning. It closes c and returns false if the step
+// fails, takes too long, or the door is closed.
+func (d *door) within(c net.Conn, most time.Duration, step func() error) bool {
 	d.mu.Lock()
-	d.silent[c] = struct{}{}
+	d.open[c] = struct{}{}
 	d.mu.Unlock()
 	select {
 	case <-d.closed: // which may have missed this one
 		c.Close()
 	default:
 	}
-	first := make([]byte, 1)
-	_ = c.SetReadDeadline(time.Now().Add(hesitation)) // of one that is closed: reading says so
-	_, err := c.Read(first)
+	_ = c.SetDeadline(time.Now().Add(most)) // of one that is closed: the step says so
+	err := step()
 	d.mu.Lock()
-	delete(d.silent, c)
+	delete(d.open, c)
 	d.mu.Unlock()
 	if err == nil {
-		err = c.SetReadDeadline(time.Time{})
+		err = c.SetDeadline(time.Time{})
 	}
 	if err != nil {
 		c.Close()
-		return
 	}
-	const handshake = 0x16 // the type of TLS's first record
-	c = &opened{Conn: c, first: first}
-	if first[0] == handshake {
-		c = tls.Server(c, d.tls)
-	}
-	d.bring(arrival{Conn: c})
+	return err == nil
 }
 
 // terminate takes a connection whose client was told to speak TLS with name.
 func (d *door) terminate(c net.Conn, name string) {
-	d.bring(arrival{Conn: tls.Server(&promised{c, name}, d.riots)})
+	go d.shake(tls.Server(&promised{c, name}, d.riots))
 }
 
 // bring hands over to the server, unless that has ended.
@@ -157,11 +182,11 @@ func (d *doorway) Accept() (net.Conn, error) {
 	}
 }
 
-// Close also ends those that have said nothing yet.
+// Close also ends those that aren't served yet.
 func (d *doorway) Close() error {
 	d.once.Do(func() { close(d.closed) })
 	d.mu.Lock()
-	for c := range d.silent {
+	for c := range d.open {
 		c.Close()
 	}
 	d.mu.Unlock()

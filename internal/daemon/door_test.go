@@ -185,9 +185,9 @@ func TestSmugglingThroughConnect(t *testing.T) {
 		sent   int    // requests that may arrive at Riot
 	}{
 		"two lengths":                {get + "Content-Length: 4\r\nContent-Length: 5\r\nConnection: close\r\n\r\nabcde", "400", 0},
-		"length and chunks":          {get + "Content-Length: 44\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + "GET /lol/nothing/v1/here HTTP/1.1\r\nHost: x\r\n\r\n", "200", 1},
+		"length and chunks":          {get + "Content-Length: 44\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + "GET /lol/nothing/v1/here HTTP/1.1\r\nHost: x\r\n\r\n", "400", 0},
 		"odd encoding":               {get + "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", "501", 0},
-		"encoding twice":             {get + "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n", "501", 0},
+		"encoding twice":             {get + "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n", "400", 0},
 		"blank in a header's name":   {get + "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n", "400", 0},
 		"negative length":            {get + "Content-Length: -1\r\n\r\n", "400", 0},
 		"two hosts":                  {get + "Host: na1.api.riotgames.com\r\n\r\n", "400", 0},
@@ -198,7 +198,7 @@ func TestSmugglingThroughConnect(t *testing.T) {
 		"a page of the relay's":      {"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", "421", 0},
 		"a path of the relay's":      {"GET /na1/lol/status/v4/platform-data HTTP/1.1\r\nHost: " + euw1 + "\r\nConnection: close\r\n\r\n", "404", 0},
 		"CONNECT within":             {"CONNECT na1.api.riotgames.com:443 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "403", 0},
-		"HTTP/2 without asking":      {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "400", 0},
+		"HTTP/2 without asking":      {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "505", 0},
 		"pipelined":                  {get + "\r\n" + "GET /lol/status/v4/platform-data HTTP/1.1\r\nHost: na1.api.riotgames.com\r\nConnection: close\r\n\r\n", "200", 1},
 		"credentials for a proxy":    {get + "Proxy-Authorization: Basic theirs\r\nConnection: close\r\n\r\n", "200", 1},
 	} {

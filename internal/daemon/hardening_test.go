@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -24,11 +25,20 @@ import (
 // exchange writes raw bytes and reads the answer's.
 func (g *rig) exchange(t *testing.T, raw string) string {
 	t.Helper()
+	return g.exchangeOver(t, raw, nil)
+}
+
+// exchangeOver is exchange within TLS, unless that is nil.
+func (g *rig) exchangeOver(t *testing.T, raw string, within *tls.Config) string {
+	t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(g.front, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
+	if within != nil {
+		c = tls.Client(c, within)
+	}
 	c.SetDeadline(time.Now().Add(10 * time.Second))
 	if _, err := io.WriteString(c, raw); err != nil {
 		t.Fatal(err)

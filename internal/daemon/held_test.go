@@ -105,8 +105,30 @@ func TestUnreadBodies(t *testing.T) {
 	}
 }
 
+// lateness watches how late this process gets to run. It returns a function that
+// ends that, and returns the longest delay.
+func lateness() func() time.Duration {
+	const pause = 5 * time.Millisecond
+	ended, longest := make(chan struct{}), make(chan time.Duration)
+	go func() {
+		var late time.Duration
+		for {
+			begin := time.Now()
+			select {
+			case <-ended:
+				longest <- max(late, time.Since(begin)-pause)
+				return
+			case <-time.After(pause):
+				late = max(late, time.Since(begin)-pause)
+			}
+		}
+	}()
+	return func() time.Duration { close(ended); return <-longest }
+}
+
 // Two thousand such connections and idle ones, with 1,024 descriptors: another
-// client is served within a second, and the log and the page say that it's full.
+// client is served within a second, and the log says that it's full. On a machine
+// that is busy with other things it is served, only later.
 func TestHeldConnections(t *testing.T) {
 	const crowd = 2000
 	if openFiles() < crowd+500 {
@@ -159,7 +181,10 @@ func TestHeldConnections(t *testing.T) {
 	eventually(t, "a full house in the log", func() bool { return strings.Contains(p.said(t), "no room for another connection") })
 	for range 20 {
 		for _, path := range []string{status, "/healthz"} {
-			if said, took := ask(p.front + path); !strings.HasPrefix(said, "20") || took > time.Second && !raceEnabled { // the race detector slows the crowd and the relay
+			end := lateness()
+			said, took := ask(p.front + path)
+			late := end()
+			if !strings.HasPrefix(said, "20") || took > time.Second+100*late {
 				t.Errorf("%s: %.100s after %v", path, said, took)
 			}
 		}

@@ -40,7 +40,7 @@ func newServer(setting, address string, h http.Handler, limits conns.Limits, log
 		})),
 		ConnContext: conns.Context,
 		ConnState: func(nc net.Conn, state http.ConnState) {
-			conns.State(nc, state)
+			conns.Follow(nc, state)
 			switch state {
 			case http.StateNew:
 				c.connections.Add(1)

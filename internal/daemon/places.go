@@ -49,9 +49,12 @@ func (s *server) serve(l net.Listener) error {
 	s.conns.Store(limited)
 	l = limited
 	if s.door != nil {
+		s.door.failed = func(from net.Addr, err error) {
+			s.http.ErrorLog.Printf("http: TLS handshake error from %s: %v", from, err)
+		}
 		l = s.door.guard(l)
 	}
-	return s.http.Serve(l)
+	return s.http.Serve(conns.Check(l))
 }
 
 // noteFull warns of a full house, once a minute at most.

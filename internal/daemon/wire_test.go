@@ -42,7 +42,7 @@ func TestOnTheWire(t *testing.T) {
 		"gzip not asked for": {"GET " + status + " HTTP/1.1\r\n" + lastOne + "\r\n", []string{"HTTP/1.1 200 ", "{"}, "Content-Encoding", []string{"GET /lol/status/v4/platform-data"}},
 		"HTTP/1.0":           {"GET " + status + " HTTP/1.0\r\n\r\n", []string{"HTTP/1.0 200 ", "{"}, "chunked", []string{"GET /lol/status/v4/platform-data"}},
 		"HTTP/1.0 kept":      {"GET " + status + " HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET " + status + " HTTP/1.0\r\n\r\n", []string{"HTTP/1.0 200 ", "Connection: keep-alive", "HTTP/1.0 200 "}, "", slices.Repeat([]string{"GET /lol/status/v4/platform-data"}, 2)},
-		"HTTP/2.0 in clear":  {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", []string{"HTTP/1.1 400 "}, "", nil},
+		"HTTP/2.0 in clear":  {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", []string{"HTTP/1.1 505 "}, "", nil},
 		"pipelined": {"GET " + status + "?a HTTP/1.1\r\n" + loopback + "\r\nGET " + status + "?b HTTP/1.1\r\n" + loopback + "\r\nGET /euw1/lol/x HTTP/1.1\r\n" + lastOne + "\r\n",
 			[]string{"HTTP/1.1 200 ", "HTTP/1.1 200 ", "HTTP/1.1 404 "}, "", []string{"GET /lol/status/v4/platform-data?a", "GET /lol/status/v4/platform-data?b"}},
 		"Expect with a body":    {"POST " + stubCodes + " HTTP/1.1\r\n" + lastOne + length + "Expect: 100-continue\r\n\r\n" + codesBody, []string{"HTTP/1.1 100 ", "HTTP/1.1 200 "}, "", []string{"POST " + stubCodes[len("/americas"):]}},
