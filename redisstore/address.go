@@ -225,15 +225,18 @@ func (a Address) authorities() (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// client makes a client that waits for timeout at most at each step, and
-// never sends a command twice. trusted is of authorities.
+// client makes a client that waits for timeout at most at each step, half as long
+// again for an answer, and never sends a command twice. trusted is of authorities.
 func (a Address) client(timeout time.Duration, trusted *x509.CertPool) redis.UniversalClient {
 	o := redis.UniversalOptions{
 		Addrs: a.hosts, DB: a.db, Username: a.user, Password: a.password,
 		MasterName: a.master, SentinelUsername: a.sentinelUser, SentinelPassword: a.sentinelPassword,
 
 		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true,
-		DialTimeout: timeout, ReadTimeout: timeout, WriteTimeout: timeout, PoolTimeout: timeout,
+		DialTimeout: timeout, WriteTimeout: timeout, PoolTimeout: timeout,
+		// Besides the way there and back both machines need some time. It is no longer,
+		// since a call that waits pays for two answers of a server that stands still.
+		ReadTimeout: timeout * 3 / 2,
 
 		// A connection takes several ways there and back until it can be used,
 		// for which calls don't wait.

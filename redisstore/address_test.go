@@ -88,7 +88,7 @@ func TestClientsWaitBriefly(t *testing.T) {
 		if strings.HasPrefix(url, "rediss") {
 			dial = 3 * d
 		}
-		if want := fmt.Sprint(dial, d, d, d, 0, 1, true); got != want {
+		if want := fmt.Sprint(dial, d*3/2, d, d, 0, 1, true); got != want {
 			t.Errorf("%s: %s, want %s", url, got, want)
 		}
 		if want := fmt.Sprint(strings.HasPrefix(url, "rediss")); tls != want {

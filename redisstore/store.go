@@ -28,8 +28,8 @@ type Options struct {
 	// Prefix begins all names in the server. Empty: "riftrelay:".
 	Prefix string
 
-	// Timeout bounds each step of a call: connecting, writing, reading. A call
-	// as a whole takes up to twice of it. 0: 50 ms.
+	// Timeout bounds connecting and writing; reading takes up to half as long again,
+	// and a call as a whole twice as long. 0: 50 ms.
 	Timeout time.Duration
 
 	// OnState is called when the server goes away, with the reason, and when it

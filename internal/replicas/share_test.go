@@ -138,3 +138,30 @@ func TestHighFirst(t *testing.T) {
 }
 
 func ms(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
+
+// Replicas that are nearly as far from the store as they may be use the limit, and
+// don't lose the store for it.
+func TestFarFromTheStore(t *testing.T) {
+	t.Parallel()
+	redis := startRedis(t)
+	r := newRig(t, limitText)
+	var urls []string
+	for range 3 {
+		w := newWay(t, redis.Addr)
+		w.set(condition{delay: 45 * time.Millisecond / 2})
+		urls = append(urls, w.url())
+	}
+	r.startAll(urls...)
+	all := r.backlog(24)
+	time.Sleep(3 * time.Second)
+	from := time.Now()
+	time.Sleep(8 * time.Second)
+	use := r.rate(from, time.Now()) / limitRate
+	if use < least(0.8) {
+		t.Errorf("use of the limit %.1f %%", 100*use)
+		r.tell()
+	}
+	r.most(0)
+	r.noFailures(all...)
+	measured(t, "45 ms from the store: use %.1f %%; own 429s %d; store lost %d times", 100*use, r.violations(), r.losses())
+}
