@@ -48,6 +48,9 @@ const (
 	ChangeKeyEnabled ChangeKind = "key_enabled"
 	// ChangeStoreAway: the Config.Store can't be reached, see Config.StoreLoss.
 	ChangeStoreAway ChangeKind = "store_away"
+	// ChangeStoreElsewhere: relays use another part of the Config.Store, and share
+	// nothing with this one.
+	ChangeStoreElsewhere ChangeKind = "store_elsewhere"
 	// ChangeStoreBack: it can be again, and judges.
 	ChangeStoreBack ChangeKind = "store_back"
 )
@@ -67,7 +70,7 @@ type ChangeEvent struct {
 	Until  time.Time     // of ChangeCooldownBegan: its end
 	Cause  limit.Kind    // of a cool-down: the 429
 	Status int           // of ChangeKeySuspended: the answer that spoke against it
-	Err    error         // of ChangeStoreAway: why
+	Err    error         // of ChangeStoreAway: why; of ChangeStoreElsewhere: where
 	Lost   int           // changes just before this one that are not told: the hooks were too slow for them
 }
 

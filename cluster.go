@@ -7,7 +7,10 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	mrand "math/rand/v2"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -78,6 +81,7 @@ type cluster struct {
 	fewer  time.Time      // since when the store has told fewer than that; zero while it doesn't
 	fresh  bool           // the store has not judged yet, for replicas of another version
 	met    bool           // the store has answered a beat
+	apart  []string       // where there are replicas that share nothing with this one
 	told   map[trait]bool // what the store says of the keys, as far as this replica goes along with it
 }
 
@@ -233,13 +237,30 @@ func (c *cluster) lost(now limit.Instant, err error) {
 func (c *cluster) giveUp(now limit.Instant) {
 	c.gone = true
 	if c.l.cfg.Hooks != nil {
-		c.l.news.add(ChangeEvent{Kind: ChangeStoreAway, At: c.since, Err: c.away})
+		err := c.away
+		if !c.met {
+			err = fmt.Errorf("%s: %w", neverReached, err)
+		}
+		c.l.news.add(ChangeEvent{Kind: ChangeStoreAway, At: c.since, Err: err})
 	}
 	if c.loss == LossClosed {
 		c.l.machine.Close(now)
 		return
 	}
 	c.l.machine.GoAlone(now, c.share) // 0 before the store's first word
+}
+
+// neverReached explains a replica that nobody else knows of, nor it of others: by a
+// wrong address, password or database, as a rule.
+const neverReached = "not reached once since the start, so replicas don't know of each other"
+
+// elsewhere notes where there are replicas that share nothing with this one. l.mu is
+// held.
+func (c *cluster) elsewhere(list []string) {
+	if len(list) > 0 && !slices.Equal(list, c.apart) && c.l.cfg.Hooks != nil {
+		c.l.news.add(ChangeEvent{Kind: ChangeStoreElsewhere, At: time.Now(), Err: errors.New(strings.Join(list, "; "))})
+	}
+	c.apart = list
 }
 
 // counted notes how many replicas the store says there are. One that came back
@@ -353,12 +374,16 @@ type StoreState struct {
 	Alone    bool          // this replica goes on by itself, within its share
 	Returned int64         // permits given back unused, ever
 	Void     int64         // permits that came too late or were not used in time, ever
+
+	// Elsewhere names the parts of the store, databases of a Redis server, in which
+	// other relays are: they share no limits with this one.
+	Elsewhere []string
 }
 
 // state describes the store. l.mu is held.
 func (c *cluster) state() *StoreState {
 	d := c.l.machine.Desk()
-	s := &StoreState{Replica: c.replica, Replicas: c.peers, Trip: c.trip, Alone: d.Alone, Returned: d.Returned, Void: d.Void}
+	s := &StoreState{Replica: c.replica, Replicas: c.peers, Trip: c.trip, Alone: d.Alone, Returned: d.Returned, Void: d.Void, Elsewhere: c.apart}
 	if c.away != nil && c.gone {
 		s.Away, s.For = c.away.Error(), time.Since(c.since)
 		var e interface{ Why() string } // it need not say again that the store is away
@@ -366,6 +391,9 @@ func (c *cluster) state() *StoreState {
 			s.Away = "no answer within " + storeTimeout.String()
 		} else if errors.As(c.away, &e) {
 			s.Away = e.Why()
+		}
+		if !c.met {
+			s.Away = neverReached + ": " + s.Away
 		}
 	}
 	return s

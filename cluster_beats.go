@@ -49,6 +49,7 @@ func (c *cluster) beat() (next time.Duration) {
 		return next
 	}
 	c.counted(peers.Live)
+	c.elsewhere(peers.Elsewhere)
 	l.machine.SetReplicas(now, peers.Live)
 	c.fresh = !c.met || c.fresh && peers.Apart
 	c.heardOfKeys(now, news, peers.Keys)

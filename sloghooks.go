@@ -48,6 +48,8 @@ func (e *ChangeEvent) headline() (slog.Level, string) {
 			return slog.LevelWarn, "the store doesn't judge for now"
 		}
 		return slog.LevelError, "the store can't be reached"
+	case ChangeStoreElsewhere:
+		return slog.LevelWarn, "other relays use another part of the store: they share no limits with this one"
 	case ChangeStoreBack:
 		return slog.LevelInfo, "the store is back, and judges"
 	}
@@ -79,7 +81,7 @@ func (e *ChangeEvent) attrs() []slog.Attr {
 		attrs = append(attrs, slog.Int("halved", e.New), slog.Int("before", e.Old))
 	case ChangeKeySuspended:
 		attrs = append(attrs, slog.Int("status", e.Status))
-	case ChangeStoreAway:
+	case ChangeStoreAway, ChangeStoreElsewhere:
 		attrs = append(attrs, slog.Any("error", e.Err))
 	case ChangeKeyReturned, ChangeKeyDisabled, ChangeKeyEnabled, ChangeStoreBack:
 	}

@@ -235,4 +235,8 @@ type Peers struct {
 	// hold together with the asker's: of another version. Each replica is to
 	// keep to its share then.
 	Apart bool
+
+	// Elsewhere names where the store has heard of replicas that share nothing with
+	// the asker, by mistake as a rule: another database of the same server.
+	Elsewhere []string
 }

@@ -20,7 +20,7 @@ type storeForeign struct {
 	// Thousandths of their calls, and the ms these took. Both fade; their quotient is
 	// the rate. They are whole numbers.
 	calls, over float64
-	start       millis  // of the permit that starts last
+	start       millis // of the permit that starts last
 }
 
 // calm says that others have been seen lately: a burst would be blind for what

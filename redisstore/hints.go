@@ -53,7 +53,9 @@ func (s *Store) receive(subscription *redis.PubSub) {
 			case *redis.Subscription:
 				s.hints.Tell(limit.Hint{})
 			case *redis.Message:
-				s.hints.Tell(hintOf(m.Payload))
+				if !s.announced(m.Payload) {
+					s.hints.Tell(hintOf(m.Payload))
+				}
 			}
 		}
 	}

@@ -77,6 +77,8 @@ type Store struct {
 
 	hints     fanout.List[limit.Hint] // the zero hint is of AnyBudget
 	listening sync.Once
+
+	databases databases // of the same server, with relays in them
 }
 
 var _ limit.Store = (*Store)(nil)
@@ -156,6 +158,7 @@ func (s *Store) Beat(ctx context.Context, replica string, keys []limit.KeyHealth
 	var apart bool
 	var apartErr error
 	var layouts sync.WaitGroup // beside the other question: a beat takes one way there and back
+	layouts.Go(func() { s.announce(ctx) })
 	layouts.Go(func() { apart, apartErr = s.apart(ctx) })
 	key := s.o.Prefix + peersTag
 	reply, err := s.call(ctx, s.clock(key), s.scripts.beat, key, "", encodeBeat(replica, keys))
@@ -167,7 +170,7 @@ func (s *Store) Beat(ctx context.Context, replica string, keys []limit.KeyHealth
 		return limit.Peers{}, apartErr
 	}
 	p, err = decodePeers(reply)
-	p.Apart = apart
+	p.Apart, p.Elsewhere = apart, s.elsewhere()
 	return p, err
 }
 

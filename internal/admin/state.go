@@ -117,7 +117,7 @@ func stateOf(s riftrelay.Snapshot) *State {
 		Keys: make([]Key, len(s.Keys)), Scopes: make([]Scope, len(s.Scopes)), Queues: make([]Queue, len(s.Queues)),
 	}
 	if st := s.Store; st != nil {
-		v.Store = &Store{Replica: st.Replica, Replicas: st.Replicas, Trip: seconds(st.Trip), Away: st.Away, For: seconds(st.For), Alone: st.Alone}
+		v.Store = &Store{Replica: st.Replica, Replicas: st.Replicas, Trip: seconds(st.Trip), Away: st.Away, For: seconds(st.For), Alone: st.Alone, Elsewhere: st.Elsewhere}
 	}
 	for i, k := range s.Keys {
 		v.Keys[i] = keyOf(k)

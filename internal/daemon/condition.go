@@ -52,6 +52,9 @@ func conditionOf(s riftrelay.Snapshot) condition {
 	if st := s.Store; st != nil && st.Away != "" {
 		c.warnings = append(c.warnings, storeWarning(st))
 	}
+	if st := s.Store; st != nil && len(st.Elsewhere) > 0 {
+		c.warnings = append(c.warnings, "other relays use another part of the store, and share no limits with this one: "+strings.Join(st.Elsewhere, "; "))
+	}
 	for _, sc := range s.Scopes {
 		if sc.Halved > 0 {
 			c.warnings = append(c.warnings, breakerWarning(sc))

@@ -87,6 +87,8 @@ func sentence(e riftrelay.ChangeEvent) (level, text string) {
 		return "info", "the key is enabled"
 	case riftrelay.ChangeStoreAway:
 		return "bad", fmt.Sprintf("the store can't be reached: %v", e.Err)
+	case riftrelay.ChangeStoreElsewhere:
+		return "warn", fmt.Sprintf("other relays use another part of the store, and share no limits with this one: %v", e.Err)
 	case riftrelay.ChangeStoreBack:
 		return "info", "the store is back"
 	}

@@ -268,19 +268,20 @@ func TestManyScopesAreSampledRarelyForNobody(t *testing.T) {
 func TestEveryChangeHasItsSentence(t *testing.T) {
 	at := riftrelay.ChangeEvent{Key: "main", Scope: "method", Host: "euw1", Method: "/m", Window: 2 * time.Minute, Old: 100, New: 50, Cause: limit.Method, Status: 401, At: start, Until: start.Add(3 * time.Second), Err: context.DeadlineExceeded}
 	for kind, want := range map[riftrelay.ChangeKind]string{
-		riftrelay.ChangeLimitLearned:  "info: Riot told the method's limit: 50:120",
-		riftrelay.ChangeLimitChanged:  "info: Riot changed the method's limit from 100:120 to 50:120",
-		riftrelay.ChangeLimitReached:  "info: the method's limit 50:120 is reached, calls wait for it",
-		riftrelay.ChangeCooldownBegan: "warn: the method is stopped for 3 s after a 429 (method)",
-		riftrelay.ChangeCooldownEnded: "info: the stop of the method is over",
-		riftrelay.ChangeLimitsHalved:  "bad: too many 429s of our own making: the method's limits are used by half",
-		riftrelay.ChangeLimitsRaised:  "info: the method's limits are raised again",
-		riftrelay.ChangeKeySuspended:  "bad: Riot doesn't know the key (401): it is suspended, only probes go on it",
-		riftrelay.ChangeKeyReturned:   "info: the key is good again",
-		riftrelay.ChangeKeyDisabled:   "warn: the key is disabled",
-		riftrelay.ChangeKeyEnabled:    "info: the key is enabled",
-		riftrelay.ChangeStoreAway:     "bad: the store can't be reached: context deadline exceeded",
-		riftrelay.ChangeStoreBack:     "info: the store is back",
+		riftrelay.ChangeLimitLearned:   "info: Riot told the method's limit: 50:120",
+		riftrelay.ChangeLimitChanged:   "info: Riot changed the method's limit from 100:120 to 50:120",
+		riftrelay.ChangeLimitReached:   "info: the method's limit 50:120 is reached, calls wait for it",
+		riftrelay.ChangeCooldownBegan:  "warn: the method is stopped for 3 s after a 429 (method)",
+		riftrelay.ChangeCooldownEnded:  "info: the stop of the method is over",
+		riftrelay.ChangeLimitsHalved:   "bad: too many 429s of our own making: the method's limits are used by half",
+		riftrelay.ChangeLimitsRaised:   "info: the method's limits are raised again",
+		riftrelay.ChangeKeySuspended:   "bad: Riot doesn't know the key (401): it is suspended, only probes go on it",
+		riftrelay.ChangeKeyReturned:    "info: the key is good again",
+		riftrelay.ChangeKeyDisabled:    "warn: the key is disabled",
+		riftrelay.ChangeKeyEnabled:     "info: the key is enabled",
+		riftrelay.ChangeStoreAway:      "bad: the store can't be reached: context deadline exceeded",
+		riftrelay.ChangeStoreElsewhere: "warn: other relays use another part of the store, and share no limits with this one: context deadline exceeded",
+		riftrelay.ChangeStoreBack:      "info: the store is back",
 	} {
 		at.Kind = kind
 		e := eventOf(at)
