@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 
@@ -51,8 +50,8 @@ func parseKeyFile(data []byte) (list []riftrelay.Key, problems []string) {
 	if len(data) > maxKeyFile {
 		return nil, []string{fmt.Sprintf("has %d bytes; allowed: at most %d", len(data), maxKeyFile)}
 	}
-	if bytes.IndexByte(data, 0) >= 0 && strings.IndexByte(fromUTF16(data), 0) >= 0 {
-		return nil, []string{"is UTF-16 without a byte order mark, or no text; allowed: UTF-8, or UTF-16 with a byte order mark"}
+	if problem := notUTF8(data); problem != "" {
+		return nil, []string{problem}
 	}
 	parts, lines := contentLines(data)
 	if len(parts) == 0 {

@@ -36,6 +36,9 @@ func TestKeyFileInUTF16(t *testing.T) {
 		if len(problems) > 0 || len(list) != 2 || list[0].Value != "RGAPI-aaaa-bbbb" || list[1].Value != "RGAPI-cccc" {
 			t.Errorf("%v: %v, %v", order, list, problems)
 		}
+		if _, problems := parseTokenFile(data[2:]); len(problems) != 1 || problems[0][:9] != "is UTF-16" {
+			t.Errorf("a file of tokens without a byte order mark: %q", problems)
+		}
 		if _, problems := parseKeyFile(data[2:]); len(problems) != 1 || problems[0][:9] != "is UTF-16" {
 			t.Errorf("%v, without a mark: %v", order, problems)
 		}

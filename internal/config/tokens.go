@@ -19,6 +19,7 @@ import (
 type Client struct {
 	Name     string              // in lower case
 	Tokens   [][sha256.Size]byte // SHA-256, one or several
+	Lengths  []int               // of the same tokens, to find them within other texts
 	Budget   string              // CLIENT_<name>_BUDGET; "" = whichever the client names
 	NoHigh   bool                // CLIENT_<name>_PRIORITY=normal
 	Patterns []Pattern           // CLIENT_<name>_ALLOW; none = all
@@ -94,7 +95,7 @@ func readClients(parts []string, label func(int) string) (list []Client, problem
 		if at < 0 {
 			at, list = len(list), append(list, Client{Name: name})
 		}
-		list[at].Tokens = append(list[at].Tokens, digest)
+		list[at].Tokens, list[at].Lengths = append(list[at].Tokens, digest), append(list[at].Lengths, len(token))
 	}
 	return list, problems
 }
@@ -103,6 +104,9 @@ func readClients(parts []string, label func(int) string) (list []Client, problem
 func parseTokenFile(data []byte) ([]Client, []string) {
 	if len(data) > maxKeyFile {
 		return nil, []string{fmt.Sprintf("has %d bytes; allowed: at most %d", len(data), maxKeyFile)}
+	}
+	if problem := notUTF8(data); problem != "" {
+		return nil, []string{problem}
 	}
 	parts, lines := contentLines(data)
 	if len(parts) == 0 {
@@ -124,6 +128,14 @@ func contentLines(data []byte) (parts []string, lines []int) {
 		}
 	}
 	return parts, lines
+}
+
+// notUTF8 tells of a file in UTF-16 that nothing says is one; "" if there is no such sign.
+func notUTF8(data []byte) string {
+	if bytes.IndexByte(data, 0) < 0 || strings.IndexByte(fromUTF16(data), 0) < 0 {
+		return ""
+	}
+	return "is UTF-16 without a byte order mark, or no text; allowed: UTF-8, or UTF-16 with a byte order mark"
 }
 
 // fromUTF16 returns the text of a file. PowerShell 5.1 writes UTF-16, which its byte order mark tells.
@@ -222,7 +234,7 @@ func (d *draft) finishClients(s *Settings, env Env, cmd command, sources []sourc
 		at := slices.IndexFunc(d.clients, func(c Client) bool { return c.Name == name })
 		switch {
 		case at >= 0:
-			rule.Tokens = d.clients[at].Tokens
+			rule.Tokens, rule.Lengths = d.clients[at].Tokens, d.clients[at].Lengths
 			d.clients[at] = *rule
 		case d.tokenFile != "": // a client that is taken out of the file must not keep the file from being read
 			r.warn(fmt.Sprintf("CLIENT_TOKENS_FILE has no client %s, for which there are settings", name))

@@ -18,10 +18,10 @@ func digests(tokens ...string) (list [][sha256.Size]byte) {
 
 func TestClients(t *testing.T) {
 	want := []Client{
-		{Name: "bot", Tokens: digests("token-of-bot=="), Budget: "crawler", NoHigh: true, Patterns: []Pattern{
+		{Name: "bot", Tokens: digests("token-of-bot=="), Lengths: []int{14}, Budget: "crawler", NoHigh: true, Patterns: []Pattern{
 			{Verb: "GET", Path: "/lol/match/v5"}, {Host: "kr", Path: "/"}, {Verb: "POST", Host: "americas", Path: "/lol/tournament/v5/codes"},
 		}},
-		{Name: "web", Tokens: digests("CANARY-1", "CANARY-2")},
+		{Name: "web", Tokens: digests("CANARY-1", "CANARY-2"), Lengths: []int{8, 8}},
 	}
 	rules := map[string]string{
 		"RIOT_TOKEN": "RGAPI-x", "RATE_BUDGET_Crawler": "0.5", "CLIENT_BOT_BUDGET": "CRAWLER", "CLIENT_bot_PRIORITY": "normal",

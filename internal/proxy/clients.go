@@ -23,6 +23,9 @@ type Client struct {
 	// the old is being replaced. The tokens themselves are kept nowhere.
 	Tokens [][sha256.Size]byte
 
+	// Lengths are those of the tokens, by which they are found within other texts.
+	Lengths []int
+
 	// Budget is the rate budget of all its calls, whatever X-Rate-Budget says.
 	// Empty leaves the choice to the client.
 	Budget string
@@ -71,6 +74,8 @@ type clients struct {
 	salt  [16]byte
 	known map[[sha256.Size]byte]*Client
 	list  []*Client
+
+	lengths []int // of all tokens, each once
 }
 
 // newClients gives nil for none: then nobody needs a token. Those of the same
@@ -93,7 +98,10 @@ func newClients(list []Client, before *clients) *clients {
 		for _, digest := range one.Tokens {
 			c.known[c.salted(digest)] = &one
 		}
+		c.lengths = append(c.lengths, one.Lengths...)
 	}
+	slices.Sort(c.lengths)
+	c.lengths = slices.Compact(c.lengths)
 	return c
 }
 

@@ -22,8 +22,8 @@ func digest(s string) [sha256.Size]byte { return sha256.Sum256([]byte(s)) }
 
 func twoClients() []Client {
 	return []Client{
-		{Name: "web", Tokens: [][sha256.Size]byte{digest(token), digest(oldToken)}},
-		{Name: "bot", Tokens: [][sha256.Size]byte{digest(botToken)}, Budget: "crawler", NoHigh: true,
+		{Name: "web", Tokens: [][sha256.Size]byte{digest(token), digest(oldToken)}, Lengths: []int{len(token), len(oldToken)}},
+		{Name: "bot", Tokens: [][sha256.Size]byte{digest(botToken)}, Lengths: []int{len(botToken)}, Budget: "crawler", NoHigh: true,
 			Allow: []Allowance{{Path: "/lol/match/v5"}, {Host: "kr", Path: "/"}, {Verb: "GET", Path: "/lol/status"}}},
 	}
 }

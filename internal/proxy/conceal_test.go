@@ -2,11 +2,14 @@ package proxy
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"riftrelay"
 )
 
 func TestRedact(t *testing.T) {
@@ -26,6 +29,67 @@ func TestRedact(t *testing.T) {
 
 // A token where none belongs, by mistake: in a path, a control header, an id.
 // Messages quote such things, and neither they nor the log show it.
+// Another client's token shows no more than one's own, with and without a token
+// of one's own, whole, within another text, escaped, and cut by a message's end.
+func TestTokensOfOthersInTheWrongPlace(t *testing.T) {
+	var log bytes.Buffer
+	logger := slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	escaped := ""
+	for _, c := range []byte(botToken) {
+		escaped += fmt.Sprintf("%%%02X", c)
+	}
+	for name, c := range map[string]struct {
+		target  string
+		headers []string
+	}{
+		"path":                  {"/euw1/lol/" + botToken, nil},
+		"path, within a part":   {"/euw1/lol/x" + botToken + "y", nil},
+		"path, escaped":         {"/euw1/lol/" + escaped, nil},
+		"path, at the cut":      {"/euw1/lol/" + strings.Repeat("x", 86) + botToken, nil},
+		"path of one part":      {"/a" + botToken, nil},
+		"host":                  {"/" + botToken + "/lol/status/v4/platform-data", nil},
+		"platform of Kernel's":  {"/lol/status/v4/platform-data?platform=" + botToken, nil},
+		"X-Max-Wait":            {status, []string{"X-Max-Wait", "5s" + botToken}},
+		"X-Rate-Budget":         {status, []string{"X-Rate-Budget", "id-" + botToken}},
+		"X-Riot-Token-Index":    {status, []string{"X-Riot-Token-Index", botToken}},
+		"X-Request-Id":          {"/euw1/lol/x", []string{"X-Request-Id", "id-" + botToken}},
+		"X-Request-Id, its own": {"/euw1/lol/x", []string{"X-Request-Id", "id" + token}},
+		"Host":                  {status, []string{"Host", botToken + ".example"}},
+		"Origin":                {status, []string{"Origin", "https://" + botToken + ".example", "Sec-Fetch-Site", "cross-site"}},
+	} {
+		for _, own := range []string{token, ""} {
+			log.Reset()
+			h, err := New(Options{
+				Table: table(t), Clients: twoClients(), Logger: logger, Hosts: []string{"relay.test"},
+				Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+					return nil, &riftrelay.RejectedError{Reason: riftrelay.ReasonInvalidBudget, Detail: "unknown budget"}
+				}),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := httptest.NewRequest("GET", "http://relay.test/", http.NoBody)
+			r.RequestURI = c.target
+			for i := 0; i < len(c.headers); i += 2 {
+				if r.Header.Add(c.headers[i], c.headers[i+1]); c.headers[i] == "Host" {
+					r.Host = c.headers[i+1]
+				}
+			}
+			if own != "" {
+				r.Header.Set("X-Relay-Token", own)
+			}
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			if w.Code < 400 {
+				t.Errorf("%s: %d %s", name, w.Code, w.Body)
+			}
+			if said := strings.ToUpper(dump(w.Header()) + w.Body.String() + log.String()); strings.Contains(said, "CANARY") || strings.Contains(said, escaped[:12]) {
+				t.Errorf("%s: the token shows: %s", name, said)
+			}
+		}
+	}
+}
+
 func TestTokenInTheWrongPlace(t *testing.T) {
 	var log bytes.Buffer
 	logger := slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))

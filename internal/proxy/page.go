@@ -53,7 +53,11 @@ func (h *Handler) serveLocal(w http.ResponseWriter, r *http.Request, why error) 
 		// A crawler that follows links would use the key up.
 		send(w, "text/plain; charset=utf-8", "User-agent: *\nDisallow: /\n")
 	default:
-		replyFor(why, false, "").write(w)
+		a := replyFor(why, false, "")
+		if h.stray(r, "") {
+			a.message = strayMessage
+		}
+		a.write(w)
 	}
 }
 
