@@ -14,7 +14,7 @@ import (
 // calls a store judges. After each step no call may wait without a question under
 // way, or one that will be asked.
 func TestRandomOperationsWithAStore(t *testing.T) {
-	for seed := range uint64(64) {
+	for seed := range uint64(128) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(seed, 4))
@@ -81,6 +81,7 @@ func (d *deskChaos) look() {
 		}
 		d.open = append(d.open, q)
 	}
+	d.check()
 	d.checkSought()
 }
 

@@ -145,8 +145,11 @@ func (m *Machine) tries(now limit.Instant, p *Permit) {
 		s = e.record(p.Key)
 	}
 	p.probe, s.next = true, limit.Never
+	// Calls that wait for this key, or for a better one, may have another one now.
 	if suspect {
-		m.recheck(now) // who wanted the first good key has another one now
+		m.recheck(now)
+	} else {
+		m.recheckHost(now, p.bucket.host)
 	}
 }
 

@@ -31,7 +31,11 @@ type chaos struct {
 // is never later than the moment at which one can; and, at the end, that
 // everything is served in a bounded number of wake-ups.
 func TestRandomOperations(t *testing.T) {
-	for seed := range uint64(64) {
+	seeds := []uint64{237, 263, 293, 357, 663, 794, 983} // which found late wake-ups that the first ones miss
+	for seed := range uint64(128) {
+		seeds = append(seeds, seed)
+	}
+	for _, seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(seed, 3))

@@ -56,7 +56,7 @@ func (o *others) reserve(now Instant, n int, w time.Duration) int {
 //
 // Our own charges don't tell: those for calls in the window before run out
 // while others fill this one.
-func (w *window) full(now Instant, underWay bool) (until Instant, full bool) {
+func (w *window) full(now Instant, underWay bool, kept time.Duration) (until Instant, full bool) {
 	o := &w.others
 	if !o.fixed {
 		return 0, false
@@ -68,9 +68,16 @@ func (w *window) full(now Instant, underWay bool) (until Instant, full bool) {
 	}
 	// A call that hangs since before tells nothing of the new window, and one
 	// that went for its count is waited for in reason: nobody waits for ever.
-	scout := w.pending > 0 || w.sent.len > 0 && w.sent.at(w.sent.len-1).last() >= end
 	patience := end.Add(soloPatience)
-	return patience, underWay && scout && now < patience
+	if !underWay || now >= patience {
+		return 0, false
+	}
+	if w.pending > 0 {
+		return patience, true
+	}
+	// The charge of such a call may expire before the patience is over.
+	scout := w.sent.youngest()
+	return min(patience, scout.Add(w.quota.W+kept)), scout >= end
 }
 
 // measure learns from Riot's count on a call of ours that was counted by the

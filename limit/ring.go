@@ -87,6 +87,17 @@ func (r *ring) latest() Instant {
 	return r.at(r.len - 1).last()
 }
 
+// youngest returns the time of the last entry that still holds a charge; 0 when
+// there is none.
+func (r *ring) youngest() Instant {
+	for i := r.len - 1; i >= 0; i-- {
+		if e := r.at(i); e.n > 0 {
+			return e.last()
+		}
+	}
+	return 0
+}
+
 func (r *ring) grow() {
 	bigger := make([]entry, max(4, 2*len(r.buf)))
 	for i := range r.len {

@@ -83,12 +83,27 @@ func (w *window) used() int { return w.pending + w.sent.n + w.answered.n + w.oth
 // own counts the own charges of calls that have been sent.
 func (w *window) own() int { return w.sent.n + w.answered.n }
 
-// next gives the earliest moment at which one more call may go, now when that
-// is at once, Never when it hangs on calls that have not been sent yet.
+// next returns the earliest moment at which one more call may go: now when that
+// is at once, Never when it depends on calls that have not been sent yet.
 // underWay says whether calls of the scope are: their answers' counts are worth
-// waiting for.
+// waiting for. With no event in between, no call can go before that moment.
 func (w *window) next(now Instant, p Policy, underWay bool) Instant {
 	kept := w.expire(now, p.Margin)
+	at, held := w.nextWith(now, p, underWay, kept)
+	if held > 0 {
+		w.held = held
+	}
+	if at > now && kept > p.Margin {
+		// The charges may need less once the present margin counts, and not before.
+		least, _ := w.nextWith(now, p, underWay, p.Margin)
+		at = min(at, max(w.kept.turns(), least))
+	}
+	return at
+}
+
+// nextWith is next for charges that are kept for a margin, and held the moment
+// until when charges hold the call back.
+func (w *window) nextWith(now Instant, p Policy, underWay bool, kept time.Duration) (at, held Instant) {
 	used := w.used()
 	at, burst, reserve := now, p.Burst, 0
 	about := w.others.about(now, w.quota.W)
@@ -98,21 +113,21 @@ func (w *window) next(now Instant, p Policy, underWay bool) Instant {
 		if underWay {
 			reserve = w.others.reserve(now, w.n(), w.quota.W)
 		}
-		if until, full := w.full(now, underWay); full {
+		if until, full := w.full(now, underWay, kept); full {
 			at = until
 		}
 	}
 	if over := used + reserve - w.n(); over >= 0 {
 		at = max(at, w.freed(over+1, kept))
-		w.held = at
+		held = at
 	}
 	if now < w.spareBy && w.sentTotal+w.pending >= w.spare {
 		at = max(at, w.spareBy)
-		w.held = at
+		held = at
 	}
 	if t := w.uncapped(now, kept); t > now {
 		at = max(at, t)
-		w.held = at
+		held = at
 	}
 	if !p.Unpaced {
 		at = max(at, w.paced(now, used, burst, kept))
@@ -121,10 +136,10 @@ func (w *window) next(now Instant, p Policy, underWay bool) Instant {
 	if about {
 		at = min(at, w.others.until(w.quota.W))
 	}
-	if kept > p.Margin {
-		at = min(at, w.kept.turns())
+	if now < w.capAt {
+		at = min(at, w.capAt) // the schedule is another one then, and the burst share too
 	}
-	return at
+	return at, held
 }
 
 // rate is how many calls a window's length is paced for.
