@@ -2,6 +2,7 @@ package riftrelay
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,24 +24,35 @@ type Budget struct {
 	// Share is above 0 and at most 1. At least one call of a window may be used.
 	Share float64
 
-	// Overrides give other shares for some methods or hosts: the longest path
-	// that fits counts, of two equal ones the one with a host.
+	// Hard budgets hold back calls of high priority too. Those count for the
+	// others, and only Riot's limits hold them back.
+	Hard bool
+
+	// Overrides are other shares for some methods or hosts. The longest path
+	// that fits counts, and of two equal ones the one with a host.
 	Overrides []ShareOverride
 }
 
-// ShareOverride gives a budget another share where it applies: of the methods'
-// windows, and where Path is "/" of the application's too.
+// ShareOverride is another share of a budget for the methods of one template. The
+// calls of each such method use at most that share of its windows, and of the
+// application's. Where it is less than the budget's, the budget's bounds them as
+// well. Where it is more, they go on until all of the budget's calls reach it.
 type ShareOverride struct {
 	Host  string // routing value, "kr"; empty means every host
-	Path  string // beginning of methods' templates, "/lol/match/v5", in whole parts; "/" is all of them
+	Path  string // template of methods, "/lol/match/v5/matches/{matchId}"; "/" is all methods of a host, and its application's windows
 	Share float64
+
+	// Below has the override apply to all methods whose templates begin with Path
+	// in whole parts, as in "/lol/match/v5". It then changes the methods' windows
+	// only: the budget's own share bounds all of its calls in the application's.
+	Below bool
 }
 
 // NoBudget as Options.Budget is the same as an empty one.
 const NoBudget = "default"
 
 // MaxBudgets bounds the budgets, and the overrides of each.
-const MaxBudgets = 64
+const MaxBudgets = 250
 
 // ParseOverrides reads "kr:lol/match/v5=0.2,lol/league=0.5": the form
 // [host:]path=share, several separated by commas.
@@ -83,11 +95,11 @@ func (b Budget) check(table *route.Table) (field string, value any, allowed stri
 	}
 	for i, o := range b.Overrides {
 		switch {
-		case !o.fitsAny(table):
-			return fmt.Sprintf("Overrides[%d].Path", i), strconv.Quote(o.Path), "the beginning of a method's template, in whole parts, as in /lol/match/v5"
+		case !o.Fits(table):
+			return fmt.Sprintf("Overrides[%d].Path", i), strconv.Quote(o.Path), "a method's template, as in /lol/match/v5/matches/{matchId}, or with Below its beginning, in whole parts"
 		case !validShare(o.Share):
 			return fmt.Sprintf("Overrides[%d].Share", i), o.Share, "above 0, at most 1"
-		case slices.ContainsFunc(b.Overrides[:i], func(p ShareOverride) bool { return p.Host == o.Host && p.Path == o.Path }):
+		case slices.ContainsFunc(b.Overrides[:i], func(p ShareOverride) bool { return p.Host == o.Host && p.Path == o.Path && p.Below == o.Below }):
 			return fmt.Sprintf("Overrides[%d]", i), strconv.Quote(o.Host + ":" + o.Path), "each host and path once"
 		}
 	}
@@ -110,17 +122,28 @@ func (c Config) checkBudgets(bad func(field string, value any, allowed string)) 
 	}
 }
 
-// fits reports whether a template, or the empty path of an application's scope,
-// begins with the override's path.
+// fits reports whether the override is for a method's template, or for the empty
+// path of an application's scope.
 func (o ShareOverride) fits(template string) bool {
-	return strings.HasPrefix(template+"/", strings.TrimSuffix(o.Path, "/")+"/")
+	if o.below() {
+		return strings.HasPrefix(template+"/", strings.TrimSuffix(o.Path, "/")+"/")
+	}
+	return template != "" && anyNames(template) == anyNames(o.Path)
 }
 
-func (o ShareOverride) fitsAny(table *route.Table) bool {
+func (o ShareOverride) below() bool { return o.Below || o.Path == "/" }
+
+var parameters = regexp.MustCompile(`\{[^{}/]*\}`)
+
+// anyNames leaves the names of parameters out of a template: programs name them differently.
+func anyNames(template string) string { return parameters.ReplaceAllString(template, "{}") }
+
+// Fits reports whether the override is for any method of a table.
+func (o ShareOverride) Fits(table *route.Table) bool {
 	return o.Path == "/" || o.Path != "" && o.Path[0] == '/' && slices.ContainsFunc(table.Methods(), func(m *route.Method) bool { return o.fits(m.Template) })
 }
 
-// share gives the budget's share of a scope's windows: of the application's on
+// share returns the budget's share of a scope's windows: of the application's on
 // a host, where method is empty, or of a method's.
 func (b Budget) share(host, method string) float64 {
 	path := method
@@ -143,31 +166,6 @@ func (b Budget) share(host, method string) float64 {
 	return share
 }
 
-// sharesOf gives, for admission, the budgets' shares of a scope.
-func sharesOf(budgets []Budget) func(host, method string) []float64 {
-	if len(budgets) == 0 {
-		return nil
-	}
-	same := make([]float64, len(budgets)) // for the many scopes that no override is for
-	for i, b := range budgets {
-		same[i] = b.Share
-	}
-	return func(host, method string) []float64 {
-		shares := same
-		for i, b := range budgets {
-			share := b.share(host, method)
-			if share == same[i] {
-				continue
-			}
-			if &shares[0] == &same[0] {
-				shares = slices.Clone(same)
-			}
-			shares[i] = share
-		}
-		return shares
-	}
-}
-
 // cloneBudgets has what the caller does to his list change nothing.
 func cloneBudgets(budgets []Budget) []Budget {
 	own := slices.Clone(budgets)
@@ -175,40 +173,6 @@ func cloneBudgets(budgets []Budget) []Budget {
 		own[i].Overrides = slices.Clone(own[i].Overrides)
 	}
 	return own
-}
-
-// budgetIDs returns the budgets' ids, from 1, by their names, and by their names in lower case where these aren't
-// another's.
-func budgetIDs(budgets []Budget) map[string]uint8 {
-	ids := make(map[string]uint8, len(budgets))
-	for i, b := range budgets {
-		ids[strings.ToLower(b.Name)] = uint8(i + 1)
-	}
-	for i, b := range budgets {
-		ids[b.Name] = uint8(i + 1)
-	}
-	return ids
-}
-
-// budget gives the id of a call's budget, 0 for none.
-func (l *Limiter) budget(name string) (id uint8, known bool) {
-	if name == "" {
-		return 0, true
-	}
-	if id, known = l.budgets[name]; known {
-		return id, true
-	}
-	name = strings.ToLower(name)
-	id, known = l.budgets[name]
-	return id, known || name == NoBudget
-}
-
-// budgetName gives a budget's name as it was configured; empty for none.
-func (l *Limiter) budgetName(id uint8) string {
-	if id == 0 {
-		return ""
-	}
-	return l.cfg.Budgets[id-1].Name
 }
 
 // knownBudget returns a budget's name as it was configured. It returns an empty

@@ -30,7 +30,9 @@ func (b *labelled) RoundTrip(r *http.Request) (*http.Response, error) {
 	label, _ := r.Context().Value(labelKey{}).(string)
 	b.mu.Lock()
 	b.sent[label] = append(b.sent[label], time.Now())
-	b.sent[label+" "+r.URL.Path] = append(b.sent[label+" "+r.URL.Path], time.Now())
+	path := r.URL.String()
+	path = path[max(0, strings.Index(path, "/lol/")):] // the transport sets Opaque, and no Path
+	b.sent[label+" "+path] = append(b.sent[label+" "+path], time.Now())
 	b.mu.Unlock()
 	return b.base.RoundTrip(r)
 }
@@ -86,7 +88,7 @@ func TestBudgetCeiling(t *testing.T) {
 					const w = 10 * time.Second
 					s := simulate(t, riotsim.Config{AppLimits: rules("100:10"), MethodLimits: rules("60:10"), Windows: windows, Latency: steady, Seed: 1},
 						riftrelay.Config{Pacing: pacing, AdmissionTimeout: -1, Budgets: []riftrelay.Budget{{
-							Name: "crawler", Share: 0.3, Overrides: []riftrelay.ShareOverride{{Path: "/lol/status", Share: 0.1}},
+							Name: "crawler", Share: 0.3, Overrides: []riftrelay.ShareOverride{{Path: "/lol/status", Share: 0.1, Below: true}},
 						}}})
 					b := label(s)
 					ctx, stop := context.WithCancel(t.Context())
@@ -125,7 +127,7 @@ func TestBudgetNeverBlocksOthers(t *testing.T) {
 			t.Run(fmt.Sprintf("%v before %v", priority, others), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := simulate(t, riotsim.Config{AppLimits: rules("100:120"), MethodLimits: rules(riotsim.NoLimit), Latency: steady},
-						riftrelay.Config{Pacing: riftrelay.Burst, AdmissionTimeout: -1, Budgets: []riftrelay.Budget{{Name: "small", Share: 0.01}}})
+						riftrelay.Config{Pacing: riftrelay.Burst, AdmissionTimeout: -1, Budgets: []riftrelay.Budget{{Name: "small", Share: 0.01, Hard: true}}})
 					b := label(s)
 					if err := get(t.Context(), s.client, status); err != nil { // learns the limits
 						t.Fatal(err)
@@ -228,7 +230,7 @@ func TestBudgetConfigErrors(t *testing.T) {
 	_, err := riftrelay.New(riftrelay.Config{Budgets: []riftrelay.Budget{
 		{Name: "a.b", Share: 1}, {Name: "Default", Share: 1}, {Name: "c"}, {Name: "d", Share: 1.5}, {Name: "x", Share: 1}, {Name: "x", Share: 1},
 		{Name: "e", Share: 1, Overrides: []riftrelay.ShareOverride{{Path: "lol", Share: 1}}},
-		{Name: "f", Share: 1, Overrides: []riftrelay.ShareOverride{{Path: "/lol", Share: 2}}},
+		{Name: "f", Share: 1, Overrides: []riftrelay.ShareOverride{{Path: "/lol", Share: 2, Below: true}}},
 	}})
 	if err == nil {
 		t.Fatal("no error")
@@ -245,7 +247,7 @@ func TestBudgetConfigErrors(t *testing.T) {
 func TestBudgetSnapshot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.Burst, Budgets: []riftrelay.Budget{
-			{Name: "Crawler", Share: 0.07, Overrides: []riftrelay.ShareOverride{{Host: "kr", Path: "/", Share: 0.01}, {Path: "/lol", Share: 0.02}}},
+			{Name: "Crawler", Share: 0.07, Overrides: []riftrelay.ShareOverride{{Host: "kr", Path: "/", Share: 0.01}, {Path: "/lol", Share: 0.02, Below: true}}},
 		}}, "100:10", "50:10")
 		defer l.Close()
 		p, err := l.TryAcquire(r, riftrelay.Options{Budget: "crawler"})

@@ -52,7 +52,7 @@ type Config struct {
 	// each of the hosts has an equal part.
 	Aliases []Alias
 
-	// Budgets are ceilings that calls can be put under by name, at most 64. Nil
+	// Budgets are ceilings that calls can be put under by name, at most 250. Nil
 	// means none.
 	Budgets []Budget
 

@@ -20,7 +20,7 @@ type Limiter struct {
 	cfg      Config
 	epoch    time.Time // limit.Instant 0
 	grouping grouping
-	budgets  map[string]uint8        // ids by name in lower case
+	budgets  budgetIDs               // what a call names
 	keys     atomic.Pointer[keyList] // written with mu held
 	ids17    *idMemory
 
@@ -59,7 +59,7 @@ func New(cfg Config) (*Limiter, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Limiter{cfg: cfg, epoch: time.Now(), armed: limit.Never, grouping: grouping, budgets: budgetIDs(cfg.Budgets)}
+	l := &Limiter{cfg: cfg, epoch: time.Now(), armed: limit.Never, grouping: grouping, budgets: newBudgetIDs(cfg.Budgets, cfg.Table)}
 	if cfg.Replica == "" {
 		cfg.Replica = randomName()
 	}
@@ -73,7 +73,7 @@ func New(cfg Config) (*Limiter, error) {
 		MaxMargin:     cfg.MaxMargin,
 		Assumed:       assumed,
 		API:           apisOf(cfg.Table),
-		Shares:        sharesOf(cfg.Budgets),
+		Shares:        sharesOf(cfg.Budgets, l.budgets),
 		Alias:         together,
 		Parts:         parts,
 		Tolerance:     max(0, cfg.ViolationLimit),

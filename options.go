@@ -18,6 +18,10 @@ type Options struct {
 	// goes, in any case. Empty, or NoBudget, means none.
 	Budget string
 
+	// HardBudget has the budget hold back this call where it is of high priority
+	// too, as if the budget were hard: see Budget.Hard.
+	HardBudget bool
+
 	// Client names whose call it is. Each client has queues of its own, and calls
 	// that wait take turns by client, so that one client with many calls doesn't
 	// hold up another one. Calls without a name are those of one client.

@@ -169,6 +169,9 @@ func (l *Limiter) scopeStates(scopes []admit.ScopeState, names []string) []Scope
 			st.Cooldown, st.Cause = scope.Service, scope.ServiceCause
 		}
 		for _, b := range scope.Budgets {
+			if scope.Method == "" && !l.budgets.isWhole(b.Budget) {
+				continue // its calls are in the budget's
+			}
 			st.Budgets = append(st.Budgets, BudgetState{Name: l.budgetName(b.Budget), Windows: windows(b.Windows, scope.InFlight)})
 		}
 		states = append(states, st)

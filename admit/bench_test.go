@@ -159,7 +159,7 @@ func BenchmarkQueue(b *testing.B) {
 func BenchmarkBudget(b *testing.B) {
 	for name, r := range map[string]Request{"none": {}, "budget": {Budget: 2}, "pacing": {Pacing: 101}} {
 		b.Run(name, func(b *testing.B) {
-			m := known(b, Config{Keys: 1, Burst: 1, Shares: func(_, _ string) []float64 { return []float64{0.3, 0.5} }}, "100000:1", "100000:1")
+			m := known(b, Config{Keys: 1, Burst: 1, Shares: func(_, _ string) []limit.Share { return []limit.Share{{Of: 0.3}, {Of: 0.5}} }}, "100000:1", "100000:1")
 			r.Host, r.Method, r.Pin, r.Deadline = "euw1", "/x", -1, limit.Never
 			now, w := hour, new(Waiter)
 			b.ReportAllocs()

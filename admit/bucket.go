@@ -6,11 +6,12 @@ import "riftrelay/limit"
 type class struct {
 	high    bool
 	keyless bool
-	first   bool  // of the keys, where not any will do
-	budget  uint8 // as Request.Budget
-	pacing  uint8 // as Request.Pacing
-	pin     int32 // place of the key, or -1
-	group   int32 // of keys, where it isn't pinned
+	first   bool   // of the keys, where not any will do
+	unbound bool   // as Request.Unbound
+	budget  uint16 // as Request.Budget
+	pacing  uint8  // as Request.Pacing
+	pin     int32  // place of the key, or -1
+	group   int32  // of keys, where it isn't pinned
 }
 
 // bucket is one method on one host: what Riot counts together, and the calls

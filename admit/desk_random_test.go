@@ -23,7 +23,7 @@ func TestRandomOperationsWithAStore(t *testing.T) {
 			d.store = limit.NewMemoryStore(func() limit.Instant { return c.now })
 			c.m = New(Config{
 				Keys: 1 + r.IntN(3), Margin: 20 * time.Millisecond,
-				Shares:  func(_, method string) []float64 { return []float64{0.2, 0.1 * float64(1+len(method)%3)} },
+				Shares:  func(_, method string) []limit.Share { return randomShares(method) },
 				Assumed: []limit.Quota{{N: 5, W: time.Second}}, QueueCapacity: 20, QueueTotal: 60, Shared: true,
 			})
 			c.m.SetHorizon(20 * time.Millisecond)

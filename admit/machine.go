@@ -25,11 +25,11 @@ type Config struct {
 	// API names the API that a method belongs to, "match-v5" for one of its
 	// paths. Nil: each method is an API of its own.
 	API func(method string) string
-	// Shares gives, for the application's scope on a host (method is empty) or
+	// Shares returns, for the application's scope on a host (method is empty) or
 	// a method's, the share of every window that each budget may use, that of
 	// budget 1 first. Of a scope that several hosts share (R8), the first one's
 	// count. Nil: there are no budgets.
-	Shares func(host, method string) []float64
+	Shares func(host, method string) []limit.Share
 	// Start is before when no scope's first call goes: J after the process
 	// began, so that calls of a dead process that are still under way are
 	// counted before that call's answer.
@@ -114,14 +114,15 @@ type Request struct {
 	First        bool          // not on whichever key of the group is free, but on the first that is any good
 	Deadline     limit.Instant // latest start; at or before now: now or never
 	Front        bool          // back after a 429: first in its lane, beyond the bounds of the queues
-	Budget       uint8         // from 1; 0 = none
+	Budget       uint16        // from 1; 0 = none
+	Unbound      bool          // counts for its budget, whose share doesn't hold it back: high priority
 	Client       string        // whose call it is: queues are apart, and turns rotate between clients
 	Pacing       uint8         // burst share of this call in hundredths, plus one; 0 = as the machine's
 }
 
 // class gives the lanes that the call may wait in.
 func (r Request) class() class {
-	c := class{high: r.High, keyless: r.Keyless, pin: -1, budget: r.Budget}
+	c := class{high: r.High, keyless: r.Keyless, pin: -1, budget: r.Budget, unbound: r.Unbound}
 	if !r.High { // which isn't paced
 		c.pacing = r.Pacing
 	}
@@ -219,7 +220,7 @@ hosts:
 
 // policy is how calls of a class are admitted on a host.
 func (m *Machine) policy(h *host, c class, unpaced bool) limit.Policy {
-	return limit.Policy{Burst: m.burst(c), Unpaced: unpaced, Margin: h.margin.J(), Budget: c.budget}
+	return limit.Policy{Burst: m.burst(c), Unpaced: unpaced, Margin: h.margin.J(), Budget: c.budget, Unbound: c.unbound}
 }
 
 // burst gives the share of each window that calls of a class need no pacing in.

@@ -86,14 +86,14 @@ func (m *Machine) furnish(s *limit.Scope, host, method string) *limit.Scope {
 
 // shares gives what of a scope's windows each budget may use here: of what it
 // may use at all, every replica has its part.
-func (m *Machine) shares(host, method string) []float64 {
+func (m *Machine) shares(host, method string) []limit.Share {
 	all := m.cfg.Shares(host, method)
 	if m.replicas <= 1 {
 		return all
 	}
-	parts := make([]float64, len(all))
-	for i, share := range all {
-		parts[i] = share / float64(m.replicas)
+	parts := slices.Clone(all)
+	for i := range parts {
+		parts[i].Of /= float64(m.replicas)
 	}
 	return parts
 }

@@ -45,7 +45,7 @@ func TestRandomOperations(t *testing.T) {
 			}
 			cfg := Config{
 				Keys: 1 + r.IntN(3), Burst: c.bursts[r.IntN(len(c.bursts))], Margin: 150 * time.Millisecond,
-				Shares:  func(_, method string) []float64 { return []float64{0.2, 0.1 * float64(1+len(method)%3)} },
+				Shares:  func(_, method string) []limit.Share { return randomShares(method) },
 				Assumed: []limit.Quota{{N: 5, W: time.Second}}, QueueCapacity: 20, QueueTotal: 60, Start: c.now.Add(150 * time.Millisecond),
 				Watch: seed%3 > 0,
 			}
@@ -123,7 +123,7 @@ func (c *chaos) enqueue() {
 	}
 	switch c.r.IntN(6) {
 	case 0, 1:
-		r.Budget = uint8(1 + c.r.IntN(2))
+		r.Budget, r.Unbound = uint16(1+c.r.IntN(3)), r.High && c.r.IntN(2) == 0
 	case 2:
 		if len(c.bursts) == 1 { // see check
 			break

@@ -32,8 +32,8 @@ type ScopeState struct {
 type QueueState struct {
 	Host, Method string
 	High         bool
-	Pin          int   // key, or -1
-	Budget       uint8 // 0 = none
+	Pin          int    // key, or -1
+	Budget       uint16 // 0 = none
 	Depth        int
 	Oldest       time.Duration // how long the head has waited
 	Explained    bool          // Why is told

@@ -15,9 +15,18 @@ import (
 // beyond the stack's.
 const maxExtra = 16
 
-// Allot sets the share of every window that the calls of each budget may use:
-// that of budget 1 first.
-func (s *Scope) Allot(shares []float64) { s.shares = shares }
+// Share is what the calls of one budget may use of each window of a scope.
+type Share struct {
+	Of float64 // above 0, at most 1
+	// On lists the budgets on whose ceilings these calls are charged. The first
+	// Bind of them hold the calls back. Nil: these calls have the ceiling of their
+	// own budget.
+	On   []uint16
+	Bind int
+}
+
+// Allot sets the shares of the budgets, that of budget 1 first.
+func (s *Scope) Allot(shares []Share) { s.shares = shares }
 
 // shareOf gives how many calls of a window of n a share of it is: at least one.
 func shareOf(share float64, n int) int {
@@ -26,53 +35,90 @@ func shareOf(share float64, n int) int {
 }
 
 // extra reports whether a call of the budget has extra windows.
-func (s *Scope) extra(budget uint8) bool {
+func (s *Scope) extra(budget uint16) bool {
 	return len(s.own) > 0 || 0 < budget && int(budget) <= len(s.shares)
 }
 
-// extras appends to buf the extra windows of the calls of a budget, as far as
-// anything was charged on them.
-func (s *Scope) extras(now Instant, budget uint8, buf []*window) []*window {
+// charged lists the budgets on whose ceilings the calls of a budget are charged.
+func (s *Scope) charged(budget uint16, buf []uint16) []uint16 {
+	if budget < 1 || int(budget) > len(s.shares) {
+		return nil
+	}
+	if on := s.shares[budget-1].On; on != nil {
+		return on
+	}
+	return append(buf, budget)
+}
+
+// binding lists the budgets whose ceilings hold a call of a policy back.
+func (s *Scope) binding(p Policy, buf []uint16) []uint16 {
+	if p.Unbound {
+		return nil
+	}
+	on := s.charged(p.Budget, buf)
+	if len(on) > 0 && s.shares[p.Budget-1].On != nil {
+		on = on[:s.shares[p.Budget-1].Bind]
+	}
+	return on
+}
+
+// holding appends to buf the extra windows that may hold a call of a policy back,
+// as far as anything was charged on them.
+func (s *Scope) holding(now Instant, p Policy, buf []*window) []*window {
+	var ids [1]uint16
+	return s.extras(now, s.binding(p, ids[:0]), buf)
+}
+
+// extras appends to buf the owner's windows and the ceilings of the budgets, as
+// far as anything was charged on them.
+func (s *Scope) extras(now Instant, budgets []uint16, buf []*window) []*window {
 	for _, o := range s.own {
 		buf = append(buf, o.windows...)
 	}
-	if budget < 1 || int(budget) > len(s.shares) {
-		return buf
-	}
-	for _, w := range s.windows {
-		if w.hasCeiling(budget) {
-			buf = append(buf, w.ceiling(now, budget, s.shares[budget-1]))
+	for _, budget := range budgets {
+		for _, w := range s.windows {
+			if w.hasCeiling(budget) {
+				buf = append(buf, w.ceiling(now, budget, s.shares[budget-1].Of))
+			}
 		}
 	}
 	return buf
 }
 
-// makeCeilings sees to it that the calls of a budget can be charged on its ceilings.
-func (s *Scope) makeCeilings(now Instant, budget uint8) {
-	if budget < 1 || int(budget) > len(s.shares) {
-		return
-	}
-	for _, w := range s.windows {
-		w.ceiling(now, budget, s.shares[budget-1])
+// makeCeilings sees to it that calls can be charged on the ceilings of the budgets.
+func (s *Scope) makeCeilings(now Instant, budgets []uint16) {
+	for _, budget := range budgets {
+		for _, w := range s.windows {
+			w.ceiling(now, budget, s.shares[budget-1].Of)
+		}
 	}
 }
 
-func (w *window) hasCeiling(budget uint8) bool {
-	return int(budget) <= len(w.ceilings) && w.ceilings[budget-1] != nil
+// ceilingOf is a budget's ceiling on a window.
+type ceilingOf struct {
+	budget uint16
+	*window
+}
+
+// findCeiling returns the place of a budget's ceiling, and whether it is there.
+func (w *window) findCeiling(budget uint16) (int, bool) {
+	return slices.BinarySearchFunc(w.ceilings, budget, func(c ceilingOf, id uint16) int { return int(c.budget) - int(id) })
+}
+
+func (w *window) hasCeiling(budget uint16) bool {
+	_, found := w.findCeiling(budget)
+	return found
 }
 
 // ceiling gives that of a budget on the window, made if need be, with the
 // limit that follows from what the window is used for now.
-func (w *window) ceiling(now Instant, budget uint8, share float64) *window {
-	for len(w.ceilings) < int(budget) {
-		w.ceilings = append(w.ceilings, nil)
-	}
+func (w *window) ceiling(now Instant, budget uint16, share float64) *window {
 	n := shareOf(share, w.n())
-	c := w.ceilings[budget-1]
-	if c == nil {
-		c = newWindow(Quota{n, w.quota.W})
-		w.ceilings[budget-1] = c
+	i, found := w.findCeiling(budget)
+	if !found {
+		w.ceilings = slices.Insert(w.ceilings, i, ceilingOf{budget, newWindow(Quota{n, w.quota.W})})
 	}
+	c := w.ceilings[i].window
 	c.setLimit(now, n)
 	return c
 }
@@ -81,7 +127,7 @@ func (w *window) ceiling(now Instant, budget uint8, share float64) *window {
 func (s *Scope) NextExtra(now Instant, p Policy) Instant {
 	var buf [maxExtra]*window
 	at := now
-	for _, w := range s.extras(now, p.Budget, buf[:0]) {
+	for _, w := range s.holding(now, p, buf[:0]) {
 		at = max(at, w.next(now, p, false))
 	}
 	return at
@@ -109,7 +155,7 @@ func (w *window) goneBy(at Instant, j time.Duration) (n int) {
 func (s *Scope) RoomExtra(now, by Instant, p Policy) int {
 	room := math.MaxInt
 	var buf [maxExtra]*window
-	for _, w := range s.extras(now, p.Budget, buf[:0]) {
+	for _, w := range s.holding(now, p, buf[:0]) {
 		n := w.n()
 		if !p.Unpaced {
 			n = int(math.Ceil(p.Burst * float64(n)))
@@ -131,10 +177,11 @@ func (s *Scope) nthExtra(now, from Instant, k, ofBudget int, p Policy) Instant {
 			at = max(at, w.nth(now, from, k, p))
 		}
 	}
-	if p.Budget > 0 && int(p.Budget) <= len(s.shares) {
+	var ids [1]uint16
+	for _, budget := range s.binding(p, ids[:0]) {
 		for _, w := range s.windows {
-			if w.hasCeiling(p.Budget) {
-				at = max(at, w.ceiling(now, p.Budget, s.shares[p.Budget-1]).nth(now, from, ofBudget, p))
+			if w.hasCeiling(budget) {
+				at = max(at, w.ceiling(now, budget, s.shares[budget-1].Of).nth(now, from, ofBudget, p))
 			}
 		}
 	}
@@ -144,9 +191,11 @@ func (s *Scope) nthExtra(now, from Instant, k, ofBudget int, p Policy) Instant {
 // takeExtra is the part of Hold.Take for the extra windows. held is until when
 // Riot's windows held the call back.
 func (h *Hold) takeExtra(now Instant, s *Scope, p Policy, held Instant) {
-	s.makeCeilings(now, p.Budget)
+	var ids [1]uint16
+	budgets := s.charged(p.Budget, ids[:0])
+	s.makeCeilings(now, budgets)
 	var buf [maxExtra]*window
-	for _, w := range s.extras(now, p.Budget, buf[:0]) {
+	for _, w := range s.extras(now, budgets, buf[:0]) {
 		w.pending++
 		// A slot of an extra window comes between those of Riot's: until the next
 		// one it is not too late.
@@ -183,7 +232,7 @@ func (s *Scope) Unlimit(id int) {
 
 // BudgetUse is what the calls of a budget use of a scope.
 type BudgetUse struct {
-	Budget  uint8
+	Budget  uint16
 	Windows []WindowState // with the budget's share as limit, shortest first
 }
 
@@ -198,11 +247,11 @@ func (s *Scope) ownState(now Instant, j time.Duration) (list []WindowState) {
 
 func (s *Scope) budgetState(now Instant, j time.Duration) (list []BudgetUse) {
 	for i, share := range s.shares {
-		budget := uint8(i + 1)
+		budget := uint16(i + 1)
 		use := BudgetUse{Budget: budget}
 		for _, w := range s.windows {
 			if w.hasCeiling(budget) {
-				use.Windows = append(use.Windows, w.ceiling(now, budget, share).state(now, j))
+				use.Windows = append(use.Windows, w.ceiling(now, budget, share.Of).state(now, j))
 			}
 		}
 		if use.Windows != nil {

@@ -16,7 +16,7 @@ type Hold struct {
 	sentAt  Instant
 	latest  Instant // by which a sent call has arrived: J after the sending
 	leased  Lease   // that the call goes on; zero where no Store judges
-	budget  uint8   // of the call; 0 = none
+	budget  uint16  // of the call; 0 = none
 
 	// Aside, set before Take, says that calls of several burst shares are
 	// about. One that goes before its slot then leaves the schedule to those
@@ -190,9 +190,11 @@ func (h *Hold) Join(now Instant, j time.Duration) {
 	for _, s := range h.scopes {
 		h.join(now, j, s.windows)
 		if s.extra(h.budget) {
-			s.makeCeilings(now, h.budget)
+			var ids [1]uint16
+			budgets := s.charged(h.budget, ids[:0])
+			s.makeCeilings(now, budgets)
 			var buf [maxExtra]*window
-			h.join(now, j, s.extras(now, h.budget, buf[:0]))
+			h.join(now, j, s.extras(now, budgets, buf[:0]))
 		}
 	}
 }

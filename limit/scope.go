@@ -21,7 +21,7 @@ type Scope struct {
 	tighter  Instant  // when it was last found to allow less than had been thought
 	leasing  *leasing // nil unless a Store judges for it
 	own      []ownLimit
-	shares   []float64 // of each budget, see Allot
+	shares   []Share // of each budget, see Allot
 }
 
 // silentAnswers is how many counted answers in a row without limits show that

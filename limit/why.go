@@ -49,7 +49,7 @@ func (s *Scope) Why(now Instant, p Policy) Why {
 		return y
 	}
 	var buf [maxExtra]*window
-	extras, own := s.extras(now, p.Budget, buf[:0]), 0
+	extras, own := s.holding(now, p, buf[:0]), 0
 	for _, o := range s.own {
 		own += len(o.windows)
 	}

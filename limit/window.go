@@ -23,7 +23,8 @@ type Policy struct {
 	Burst   float64       // share of each window that needs no pacing, 0 to 1
 	Margin  time.Duration // J
 	Unpaced bool          // skip pacing, not charges: high priority
-	Budget  uint8         // whose share of each window is the most that the call may use; 0 = none
+	Budget  uint16        // whose share of each window is the most that the call may use; 0 = none
+	Unbound bool          // the call counts for its budget, whose share doesn't hold it back
 }
 
 // window is one limit of a scope: its charges by their time, and its pace.
@@ -41,9 +42,9 @@ type window struct {
 	held      Instant // until when charges last held a call back, as far as was known
 	sentTotal int     // own calls ever sent; see charge.known
 	pace      pace
-	ceilings  []*window // of the budgets, by id from 1; nil where none was needed yet
-	opened    Instant   // when the last call with count 1 was counted, at the latest (R10); 0 when not known
-	filled    Instant   // from when on it is told again that the window is full: see Scope.Filled
+	ceilings  []ceilingOf // of the budgets that needed one, by id
+	opened    Instant     // when the last call with count 1 was counted, at the latest (R10); 0 when not known
+	filled    Instant     // from when on it is told again that the window is full: see Scope.Filled
 
 	// While the Store is away: how many own charges there may be, and from capAt
 	// on. 0 as capAt is no bound.

@@ -49,10 +49,10 @@ func TestBudgetsOfTheFirstVersion(t *testing.T) {
 		"RIOT_TOKEN": "RGAPI-x", "RATE_BUDGET_Worker": "0.5", "RATE_BUDGET_worker": "0.8",
 		"RATE_BUDGET_worker:lol/match/v5/matches/{matchId}":        "0.6",
 		"RATE_BUDGET_worker:europe:lol/match/v5/matches/{matchId}": "0.4",
-		"RATE_BUDGET_Worker_OVERRIDES":                             "lol/nothing/v1/here=0.1,xx9:lol/match=0.2,lol/league=0.3,lol/league=0.4",
+		"RATE_BUDGET_Worker_OVERRIDES":                             "lol/nothing/v1/here=0.1,xx9:lol/match=0.2,lol/match/v5=0.1,lol/clash/v1/teams/{id}=0.3,lol/clash/v1/teams/{id}=0.4",
 	}})
 	want := []riftrelay.Budget{
-		{Name: "Worker", Share: 0.5, Overrides: []riftrelay.ShareOverride{{Path: "/lol/league", Share: 0.4}}},
+		{Name: "Worker", Share: 0.5, Overrides: []riftrelay.ShareOverride{{Path: "/lol/clash/v1/teams/{id}", Share: 0.4}}},
 		{Name: "worker", Share: 0.8, Overrides: []riftrelay.ShareOverride{
 			{Host: "europe", Path: "/lol/match/v5/matches/{matchId}", Share: 0.4}, {Path: "/lol/match/v5/matches/{matchId}", Share: 0.6},
 		}},
@@ -63,7 +63,7 @@ func TestBudgetsOfTheFirstVersion(t *testing.T) {
 		}
 	}
 	warnings := strings.Join(in.Warnings, "\n")
-	for _, w := range []string{`no method under "/lol/nothing/v1/here"`, `no host "xx9"`, `the share of /lol/league is set twice, and 0.4 is used`} {
+	for _, w := range []string{`no method "/lol/nothing/v1/here"`, `no host "xx9"`, `no method "/lol/match/v5"; for all methods below that path, set BUDGET_OVERRIDES=below`, `the share of /lol/clash/v1/teams/{id} is set twice, and 0.4 is used`} {
 		if !strings.Contains(warnings, w) {
 			t.Errorf("no %q in %q", w, in.Warnings)
 		}

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"riftrelay"
-	"riftrelay/route"
 )
 
 // A family is a declaration for settings of many names: <id> stands for what users put there. They can be set everywhere
@@ -19,6 +18,10 @@ const (
 	familyID     = "<id>"
 	budgetPrefix = "RATE_BUDGET_"
 	overrides    = "_OVERRIDES"
+
+	// What the paths of overrides stand for.
+	overrideEndpoint = "endpoint"
+	overrideBelow    = "below"
 )
 
 func (s setting) isFamily() bool { return strings.Contains(s.name, familyID) }
@@ -156,7 +159,7 @@ func (d *draft) budgetShare(id string) value {
 
 // budgetOverrides reads the overrides of the budget id.
 func (d *draft) budgetOverrides(id string) value {
-	return value{allowed: "[host:]path=share, separated by commas, as in kr:lol/match/v5=0.2", read: func(text string) error {
+	return value{allowed: "[host:]path=share, separated by commas, as in kr:lol/match/v5/matches/{matchId}=0.2", read: func(text string) error {
 		return d.override(id, text)
 	}}
 }
@@ -188,49 +191,4 @@ func (d *draft) budget(id string) *riftrelay.Budget {
 		d.budgets = append(d.budgets, riftrelay.Budget{Name: id})
 	}
 	return &d.budgets[i]
-}
-
-// finishBudgets checks what depends on several settings. complain has the name of the setting that is wrong.
-func (d *draft) finishBudgets(s *Settings, settings []setting, complain func(string, error), r *report) {
-	slices.SortFunc(d.budgets, func(a, b riftrelay.Budget) int { return cmp.Compare(a.Name, b.Name) })
-	wrong := func(id, suffix string, err error) {
-		for _, known := range settings {
-			if strings.EqualFold(known.name, budgetPrefix+id+suffix) || suffix == overrides && strings.HasPrefix(known.name, budgetPrefix+id+":") {
-				complain(known.name, err)
-				return
-			}
-		}
-	}
-	for i, b := range d.budgets {
-		if b.Share == 0 {
-			wrong(b.Name, overrides, fmt.Errorf("there is no %s%s to override", budgetPrefix, strings.ToUpper(b.Name)))
-			continue
-		}
-		if s.Table != nil && !r.wrong[budgetPrefix+b.Name] {
-			d.budgets[i].Overrides = slices.DeleteFunc(b.Overrides, func(o riftrelay.ShareOverride) bool { return d.matchesNothing(s, b, o, r) })
-		}
-		if s.Table != nil && len(d.budgets[i].Overrides) > riftrelay.MaxBudgets {
-			wrong(b.Name, overrides, fmt.Errorf("%d overrides, more than %d", len(b.Overrides), riftrelay.MaxBudgets))
-		}
-	}
-	s.Budgets = d.budgets
-	if len(d.budgets) > riftrelay.MaxBudgets {
-		wrong(d.budgets[0].Name, "", fmt.Errorf("one of %d budgets, more than %d", len(d.budgets), riftrelay.MaxBudgets))
-	}
-}
-
-// matchesNothing reports whether an override is for no method or host of the table, and warns of it.
-func (d *draft) matchesNothing(s *Settings, b riftrelay.Budget, o riftrelay.ShareOverride, r *report) bool {
-	what := ""
-	if o.Host != "" && !s.ForwardUnknownHosts && !slices.Contains(s.Table.Hosts(), o.Host) {
-		what = fmt.Sprintf("no host %q", o.Host)
-	} else if !slices.ContainsFunc(s.Table.Methods(), func(m *route.Method) bool {
-		return o.Path == "/" || strings.HasPrefix(m.Template+"/", strings.TrimSuffix(o.Path, "/")+"/")
-	}) {
-		what = fmt.Sprintf("no method under %q", o.Path)
-	}
-	if what != "" {
-		r.warn(fmt.Sprintf("an override of %s%s is not used: there is %s", budgetPrefix, b.Name, what))
-	}
-	return what != ""
 }

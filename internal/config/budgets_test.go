@@ -12,7 +12,7 @@ import (
 func TestBudgets(t *testing.T) {
 	w := world{
 		env: map[string]string{
-			"RIOT_TOKEN": "RGAPI-x", "CONFIG_FILE": "relay.yaml",
+			"RIOT_TOKEN": "RGAPI-x", "CONFIG_FILE": "relay.yaml", "BUDGET_OVERRIDES": "below", "HARD_BUDGETS": "CRAWLER",
 			"RATE_BUDGET_Crawler": "0.3", "RATE_BUDGET_Crawler_OVERRIDES": "kr:lol/match/v5 = 0.2, lol/league=1,kr:/=0.5",
 			"RATE_BUDGET_empty": "",
 		},
@@ -23,11 +23,11 @@ func TestBudgets(t *testing.T) {
 	}
 	in := mustParse(t, w)
 	want := []riftrelay.Budget{
-		{Name: "crawler", Share: 0.3, Overrides: []riftrelay.ShareOverride{
-			{Host: "kr", Path: "/lol/match/v5", Share: 0.2}, {Path: "/lol/league", Share: 1}, {Host: "kr", Path: "/", Share: 0.5},
+		{Name: "crawler", Share: 0.3, Hard: true, Overrides: []riftrelay.ShareOverride{
+			{Host: "kr", Path: "/lol/match/v5", Share: 0.2, Below: true}, {Path: "/lol/league", Share: 1, Below: true}, {Host: "kr", Path: "/", Share: 0.5, Below: true},
 		}},
 		{Name: "id", Share: 0.1},
-		{Name: "web-site", Share: 1, Overrides: []riftrelay.ShareOverride{{Path: "/lol/match/v5/matches/{matchId}", Share: 0.6}, {Host: "na1", Path: "/tft", Share: 0.1}}},
+		{Name: "web-site", Share: 1, Overrides: []riftrelay.ShareOverride{{Path: "/lol/match/v5/matches/{matchId}", Share: 0.6, Below: true}, {Host: "na1", Path: "/tft", Share: 0.1, Below: true}}},
 	}
 	if !reflect.DeepEqual(in.Settings.Budgets, want) || !reflect.DeepEqual(in.Settings.Limiter().Budgets, want) {
 		t.Errorf("%+v, want %+v", in.Settings.Budgets, want)

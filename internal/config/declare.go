@@ -53,6 +53,8 @@ type draft struct {
 	hosts, methodsFile string
 	caFile, configFile string
 	budgets            []riftrelay.Budget
+	overridesBelow     string
+	hardBudgets        []string
 	clients            []Client
 	rules              map[string]*Client // of CLIENT_<id>_…, by name
 	tokenFile          string
@@ -158,10 +160,22 @@ func declare(in *Invocation, d *draft) []setting {
 			value: d.budgetShare(""), each: d.budgetShare,
 		},
 		{
-			name: "RATE_BUDGET_<id>_OVERRIDES", group: groupLimits, docOnly: true, help: "its share elsewhere: kr:lol/match/v5=0.2",
-			more: "Other shares of the budget for the methods whose templates begin with a path, on one host or all. The longest path counts. The path `/` is for a whole host: " +
-				"its application's limits as well.",
+			name: "RATE_BUDGET_<id>_OVERRIDES", group: groupLimits, docOnly: true, help: "its share for single methods",
+			more: "Other shares of the budget for single methods, on one host or all, as in `lol/match/v5/matches/{matchId}=0.6`. The path `/` is for a whole host. " +
+				"What a path stands for is a matter of `BUDGET_OVERRIDES`.",
 			value: d.budgetOverrides(""), each: d.budgetOverrides,
+		},
+		{
+			name: "BUDGET_OVERRIDES", group: groupLimits, def: overrideEndpoint, docOnly: true, help: "endpoint or below: what a path of them is for",
+			more: "`endpoint`: the method with exactly that path. Its calls use at most that share of the method's limits and of the application's, as in the relay's first version. " +
+				"`below`: all methods whose paths begin so. It changes their own limits only, and the budget's share alone bounds its calls in the application's. The longest path counts.",
+			value: choice(&d.overridesBelow, overrideEndpoint, overrideBelow),
+		},
+		{
+			name: "HARD_BUDGETS", group: groupLimits, docOnly: true, help: "budgets that bound high priority too: crawler or *",
+			more: "Ids, separated by commas; `*` is all of them. Calls with `X-Priority: high` count for every budget, but only a hard one holds them back. " +
+				"A budget that `CLIENT_<id>_BUDGET` sets is hard for that client.",
+			value: d.hard(),
 		},
 		{
 			name: "VIOLATION_LIMIT", group: groupLimits, def: strconv.Itoa(limit.DefaultTolerance), help: "own 429s a minute before a limit is halved",

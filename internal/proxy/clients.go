@@ -201,7 +201,7 @@ func (who *Client) restrict(o *riftrelay.Options) {
 		o.Priority = riftrelay.Normal
 	}
 	if who.Budget != "" {
-		o.Budget = who.Budget
+		o.Budget, o.HardBudget = who.Budget, true
 	}
 }
 

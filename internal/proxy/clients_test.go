@@ -207,7 +207,7 @@ func TestClientsAreHeldToWhatTheyMay(t *testing.T) {
 			t.Errorf("%s %s: %d %s", c.verb, c.target, w.Code, w.Body)
 		}
 	}
-	for i, want := range []riftrelay.Options{{Budget: "mine", Priority: riftrelay.High}, {Budget: "crawler"}} {
+	for i, want := range []riftrelay.Options{{Budget: "mine", Priority: riftrelay.High}, {Budget: "crawler", HardBudget: true}} {
 		o := riftrelay.Options{Budget: "mine", Priority: riftrelay.High}
 		if twoClients()[i].restrict(&o); o != want {
 			t.Errorf("client %d: %+v", i, o)
