@@ -14,7 +14,7 @@ import (
 // be slow then, too.
 const (
 	tick      = 50 * time.Millisecond
-	slowest   = 20 * tick
+	slowest   = 4 * tick // the longest tick
 	ripeAfter = 8 // ticks, of a connection that has had no answer
 )
 
