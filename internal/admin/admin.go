@@ -46,7 +46,7 @@ type Matcher interface {
 	Match(verb, host, escapedPath string) (route.Route, error)
 }
 
-// Options are what a Handler works with; all but Clients and Description are needed.
+// Options are what a Handler works with; all but Clients, Connections and Description are needed.
 type Options struct {
 	Limiter Limiter
 	Matcher Matcher
@@ -57,6 +57,8 @@ type Options struct {
 	// Clients tells of those who have tokens, by name. Nil means that there are
 	// none.
 	Clients func() []Client
+	// Connections tells of clients' connections. Nil means that nobody knows.
+	Connections func() []Connections
 	// Description serves what Describe gives; nil = not served.
 	Description http.Handler
 }

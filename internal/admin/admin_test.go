@@ -100,11 +100,19 @@ func clients() []admin.Client {
 	}
 }
 
+func connections() []admin.Connections {
+	full := admin.Seconds(12)
+	return []admin.Connections{
+		{Listener: "relay", Most: 412, Open: 15, Silent: 1, Begun: 2, Active: 3, Idle: 4, Ending: 5, Closed: 6, Refused: 7, Full: &full},
+		{Listener: "admin", Most: 64, Open: 1, Active: 1},
+	}
+}
+
 // handler serves l on a listener that others than this machine reach.
 func handler(l admin.Limiter) http.Handler {
 	return admin.Handler(admin.Options{
 		Limiter: l, Matcher: route.Default(), Reload: func() (admin.Reloaded, error) { panic("BUG: not asked for") },
-		Clients: clients, Guard: admin.Guard{Loopback: func() bool { return false }},
+		Clients: clients, Connections: connections, Guard: admin.Guard{Loopback: func() bool { return false }},
 	})
 }
 

@@ -28,6 +28,10 @@ func (o *Options) state() *State {
 	if o.Clients != nil {
 		s.Clients = append(s.Clients, o.Clients()...)
 	}
+	s.Connections = []Connections{}
+	if o.Connections != nil {
+		s.Connections = o.Connections()
+	}
 	return s
 }
 

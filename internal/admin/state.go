@@ -39,6 +39,8 @@ type State struct {
 	Scopes   []Scope   `json:"scopes"`
 	Queues   []Queue   `json:"queues"`
 	Clients  []Client  `json:"clients"` // by name; none without CLIENT_TOKENS
+
+	Connections []Connections `json:"connections"` // of clients, by listener
 }
 
 // Key is one key, by its name.

@@ -15,7 +15,7 @@ import (
 const (
 	tick      = 50 * time.Millisecond
 	slowest   = 4 * tick // the longest tick
-	ripeAfter = 8 // ticks, of a connection that has had no answer
+	ripeAfter = 8        // ticks, of a connection that has had no answer
 )
 
 // patience is how long a connection of this state must have been quiet.

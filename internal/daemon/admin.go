@@ -65,7 +65,7 @@ func (r *relay) newAdmin(metrics http.Handler) http.Handler {
 	mux.Handle("/readyz", guard.Local(http.HandlerFunc(r.health.ready)))
 	mux.Handle(admin.Root, admin.Handler(admin.Options{
 		Limiter: operator{r.limiter, r.pipeline, r.health, r.log}, Matcher: s.Table, Guard: guard, Description: explorer.Description(description),
-		Clients: r.clientStates,
+		Clients: r.clientStates, Connections: r.connectionStates,
 		Reload: func() (admin.Reloaded, error) {
 			r.reloadClients("admin API")
 			r.reloadCertificate("admin API")
@@ -98,7 +98,10 @@ func (r *relay) newPage() riftrelay.Hooks {
 		Relay:   r.url,
 		Clients: r.clientRows,
 		Exposed: r.exposed,
-		Index:   adminIndex(s),
+
+		Connections: r.connectionsOnPage,
+
+		Index: adminIndex(s),
 
 		Explorer: s.EnableSwagger,
 		Metrics:  s.EnableMetrics,

@@ -127,7 +127,7 @@ func lateness() func() time.Duration {
 }
 
 // Two thousand such connections and idle ones, with 1,024 descriptors: another
-// client is served within a second, and the log says that it's full. On a machine
+// client is served within a second, and log, metrics and state say that it's full. On a machine
 // that is busy with other things it is served, only later.
 func TestHeldConnections(t *testing.T) {
 	crowd := 2000
@@ -182,6 +182,12 @@ func TestHeldConnections(t *testing.T) {
 		return fmt.Sprint(resp.StatusCode, " ", string(b)), time.Since(begin)
 	}
 	eventually(t, "a full house in the log", func() bool { return strings.Contains(p.said(t), "no room for another connection") })
+	if said, _ := ask(p.admin + "/metrics"); !strings.Contains(said, `riftrelay_connections{listener="relay",state="active"} `) || strings.Contains(said, `riftrelay_connections_closed_total{listener="relay"} 0`) {
+		t.Errorf("the metrics don't tell of closed connections: %.500s", said)
+	}
+	if c := p.state(t, client).Connections; len(c) != 2 || c[0].Listener != "relay" || c[0].Full == nil || c[0].Closed == 0 || c[1].Full != nil {
+		t.Errorf("the state says of connections: %+v", c)
+	}
 	for range 20 {
 		for _, path := range []string{status, "/healthz"} {
 			end := lateness()

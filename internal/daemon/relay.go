@@ -90,6 +90,7 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks, store 
 		return nil, err
 	}
 	meters.Watch(limiter.Snapshot)
+	meters.WatchConnections(r.connectionMetrics)
 	if r.page != nil {
 		r.page.Watch(limiter.Snapshot)
 	}

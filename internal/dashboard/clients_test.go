@@ -35,6 +35,16 @@ func TestThePageWarnsOfAnOpenRelay(t *testing.T) {
 	}
 }
 
+// The page is told of a full house.
+func TestThePageWarnsOfAFullHouse(t *testing.T) {
+	d, _ := watching()
+	d.options.Connections = func() Connections { return Connections{412, 412, true} }
+	d.sample(start)
+	if want := `"connections":{"open":412,"most":412,"full":true}`; !strings.Contains(string(d.general), want) {
+		t.Errorf("%s lacks %s", d.general, want)
+	}
+}
+
 func TestClientsOfTheLastMinute(t *testing.T) {
 	d, _ := watching()
 	web := Client{Name: "web", High: true, Requests: 1000, Limited: 5, Refused: 6, InFlight: 1, Waiting: 3}

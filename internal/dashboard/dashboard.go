@@ -40,11 +40,20 @@ type Options struct {
 	// Exposed returns the address at which anybody can use the keys, "" if there
 	// is none. Nil means none.
 	Exposed func() string
+	// Connections tells of clients' connections. Nil means that nobody knows.
+	Connections func() Connections
 	// Index is shown to programs that ask for the page, as text.
 	Index string
 
 	Explorer bool // the relay's listener has /swagger/
 	Metrics  bool // this one has /metrics
+}
+
+// Connections are those of clients.
+type Connections struct {
+	Open int  `json:"open"`
+	Most int  `json:"most"` // 0 = nobody knows
+	Full bool `json:"full"` // in the last minute one found no room
 }
 
 // Dashboard is a riftrelay.Hooks that remembers, and a page that shows it.
@@ -74,6 +83,9 @@ func New(o Options) *Dashboard {
 	}
 	if o.Exposed == nil {
 		o.Exposed = func() string { return "" }
+	}
+	if o.Connections == nil {
+		o.Connections = func() Connections { return Connections{} }
 	}
 	d := &Dashboard{options: o, boot: rand.Text(), now: time.Now, closed: make(chan struct{})}
 	d.state = newState()

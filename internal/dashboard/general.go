@@ -8,7 +8,7 @@ import (
 
 // general writes what is said of all, of the keys and of the clients. Exposed is
 // the address at which anybody can use the keys, if there is one.
-func general(s *riftrelay.Snapshot, clients *clientRows, exposed string) []byte {
+func general(s *riftrelay.Snapshot, clients *clientRows, exposed string, connections Connections) []byte {
 	type key struct {
 		Name    string   `json:"name"`
 		Group   string   `json:"group"`
@@ -34,10 +34,11 @@ func general(s *riftrelay.Snapshot, clients *clientRows, exposed string) []byte 
 		Exposed  string  `json:"exposed"`
 		Keys     []key   `json:"keys"`
 
-		Clients *clientRows `json:"clients"` // null when nobody needs a token
+		Clients     *clientRows `json:"clients"` // null when nobody needs a token
+		Connections Connections `json:"connections"`
 	}{
 		Margin: float64(s.Margin.Milliseconds()), Pacing: s.Pacing, Draining: s.Draining, Panics: s.HookPanics, Panic: s.HookPanic,
-		Exposed: exposed, Keys: make([]key, len(s.Keys)), Clients: clients,
+		Exposed: exposed, Keys: make([]key, len(s.Keys)), Clients: clients, Connections: connections,
 	}
 	if s.Store != nil {
 		v.Store = &store{s.Store.Replica, s.Store.Replicas, s.Store.Trip.Milliseconds(), s.Store.Away, s.Store.For.Milliseconds(), s.Store.Alone}

@@ -78,7 +78,7 @@ func (d *Dashboard) sample(now time.Time) {
 	all, sent := d.count(s, now)
 	d.age(over, now)
 	d.history.add(d.point(s, &snapshot, &all, sent, over))
-	d.general = general(&snapshot, d.clients.at(now, clients), d.options.Exposed())
+	d.general = general(&snapshot, d.clients.at(now, clients), d.options.Exposed(), d.options.Connections())
 	gone := d.forget(now)
 	if d.viewers > 0 {
 		d.publish(d.tick(gone))

@@ -27,7 +27,7 @@ const tiles = [
   { name: "429s", unit: "in 60 s", value: (m) => count(sum(m, (p) => p.limited)), of: (p) => p.limited, bad: (m) => sum(m, (p) => p.ours) > 0,
     note: (m) => ["application", "method", "service", "other"].map((k) => [k, sum(m, (p) => p[k])]).filter(([, n]) => n).map(([k, n]) => `${k} ${n}`).join(" · ") || "none from Riot" },
   { name: "Retries", unit: "in 60 s", value: (m) => count(sum(m, (p) => p.retries)), of: (p) => p.retries,
-    note: (m) => `${plural(m.at(-1)?.flight ?? 0, "call")} in flight` },
+    note: (m) => `${plural(m.at(-1)?.flight ?? 0, "call")} in flight${model.general?.connections?.most ? `, ${plural(model.general.connections.open, "connection")}` : ""}` },
 ];
 
 for (const t of tiles) {
