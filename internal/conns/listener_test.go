@@ -194,6 +194,31 @@ func TestAddressesHaveTheirShare(t *testing.T) {
 	})
 }
 
+// While one address has all the room with its calls, its next client waits.
+func TestOneAddressMayHaveAllTheRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := make(fakes)
+		l := Limit(in, Limits{Total: 2, PerAddress: 1, Loopback: true}, nil)
+		defer l.Close()
+		accepted := serveFakes(l)
+		var last net.Conn
+		for range 2 {
+			_, last = connect(t, in, accepted, "127.0.0.1")
+			Follow(last, http.StateActive)
+		}
+		connect(t, in, accepted, "127.0.0.1")
+		time.Sleep(time.Hour)
+		if s := l.Stats(); s.Refused != 0 || len(accepted) != 0 {
+			t.Errorf("%+v, %d accepted; want one that waits", s, len(accepted))
+		}
+		last.Close()
+		synctest.Wait()
+		if len(accepted) != 1 {
+			t.Error("it waits on")
+		}
+	})
+}
+
 // Once the listener is closed, a server waits for requests alone.
 func TestCloseEndsQuietConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 const (
 	tick      = 50 * time.Millisecond
 	slowest   = 4 * tick // the longest tick
-	ripeAfter = 8        // ticks, of a connection that has had no answer
+	ripeAfter = 16       // ticks, of a connection that has had no answer
 )
 
 // patience is how long a connection of this state must have been quiet.
@@ -54,7 +54,7 @@ func (l *Listener) admit(c net.Conn) (admitted *Conn, full bool) {
 			a = &address{}
 			l.addresses[from] = a
 		}
-		share := a.open >= l.most(from)
+		share := a.open >= l.most(from) && a.open < l.limits.Total // otherwise nobody has more room than this address
 		if !share && l.stats.Open < l.limits.Total {
 			a.open++
 			l.stats.Open++

@@ -89,17 +89,20 @@ func TestFewDescriptors(t *testing.T) {
 	ends := map[string]int{}
 	var all sync.WaitGroup
 	hold := make(chan struct{})
+	var connecting sync.Mutex // one at a time: a client sends its request as soon as it is connected
 	for range crowd {
-		time.Sleep(2 * time.Millisecond) // so that this process sends each request soon after its connection is there
 		all.Go(func() {
 			end := func() string {
+				connecting.Lock()
 				c, err := net.Dial("tcp", strings.TrimPrefix(p.front, "http://"))
 				if err != nil {
+					connecting.Unlock()
 					return err.Error()
 				}
 				defer c.Close()
-				c.SetDeadline(time.Now().Add(10 * time.Second))
 				fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", status)
+				connecting.Unlock()
+				c.SetDeadline(time.Now().Add(30 * time.Second))
 				resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 				if err != nil {
 					return err.Error()
@@ -117,7 +120,7 @@ func TestFewDescriptors(t *testing.T) {
 	close(hold)
 	all.Wait()
 	if ends["200"] != crowd {
-		t.Errorf("ends %v, want all %d served", ends, crowd)
+		t.Errorf("ends %v, want all %d served; the log ends with %s", ends, crowd, lastOf(p.said(t)))
 	}
 	for range 50 {
 		if !served() {
@@ -211,3 +214,6 @@ func TestCrashShowsNoKey(t *testing.T) {
 		t.Errorf("left behind: %q", cores)
 	}
 }
+
+// lastOf is the end of a log.
+func lastOf(log string) string { return log[max(0, len(log)-3000):] }
