@@ -38,7 +38,8 @@ var layers = []layer{
 	{"internal/metrics", []string{".", "route", "limit"}, []string{"github.com/prometheus/client_golang"}},
 	{"internal/proxy", []string{".", "route", "limit"}, nil},
 	{"internal/conns", nil, []string{"golang.org/x/sys/unix"}},
-	{"internal/trust", nil, []string{"github.com/google/renameio"}},
+	{"internal/files", nil, nil},
+	{"internal/trust", []string{"internal/files"}, []string{"github.com/google/renameio"}},
 
 	// A format; it knows nothing of ours.
 	{"internal/openapi", nil, nil},

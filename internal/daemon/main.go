@@ -32,6 +32,7 @@ import (
 	"golang.org/x/term"
 
 	"riftrelay/internal/config"
+	"riftrelay/internal/files"
 )
 
 // Process is what the program sees of the world around it.
@@ -46,7 +47,7 @@ type Process struct {
 func ThisProcess() Process {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	return Process{Args: os.Args[1:], Env: config.Env{Lookup: os.LookupEnv, ReadFile: os.ReadFile}, Stdout: os.Stdout, Stderr: os.Stderr, Signals: signals}
+	return Process{Args: os.Args[1:], Env: config.Env{Lookup: os.LookupEnv, ReadFile: files.Read}, Stdout: os.Stdout, Stderr: os.Stderr, Signals: signals}
 }
 
 // Exit statuses. There is no 2: to Docker's HEALTHCHECK it is reserved.

@@ -15,6 +15,7 @@ import (
 	"riftrelay"
 	"riftrelay/internal/admin"
 	"riftrelay/internal/config"
+	"riftrelay/internal/files"
 )
 
 // keeper keeps what the limiter knows in STATE_FILE, so that a restart exceeds
@@ -32,7 +33,7 @@ func (k *keeper) load() {
 	if k.file == "" {
 		return
 	}
-	f, err := os.Open(k.file)
+	f, err := files.Open(k.file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}

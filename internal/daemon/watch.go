@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"crypto/sha256"
 	"path/filepath"
 	"strings"
 	"time"
@@ -18,14 +19,17 @@ type watched struct {
 	setting string // that names them
 	files   []string
 	again   func(why string)
+
+	seen  [sha256.Size]byte // of files with an unfinished line
+	since time.Time         // they are as seen
 }
 
 // watches lists what may change while the relay serves.
 func (r *relay) watches() []watched {
 	list := []watched{
-		{"RIOT_TOKEN_FILE", nil, func(why string) { _, _ = r.reload(why) }}, // it is logged
-		{"CLIENT_TOKENS_FILE", nil, r.reloadClients},
-		{"TLS_CERT_FILE", nil, r.reloadCertificate},
+		{setting: "RIOT_TOKEN_FILE", again: func(why string) { _, _ = r.reload(why) }}, // it is logged
+		{setting: "CLIENT_TOKENS_FILE", again: r.reloadClients},
+		{setting: "TLS_CERT_FILE", again: r.reloadCertificate},
 	}
 	for i, files := range [...][]string{{r.settings.KeyFile}, {r.settings.TokenFile}, {r.settings.CertFile, r.settings.CertKeyFile}} {
 		for _, file := range files {
@@ -70,8 +74,13 @@ func (r *relay) reloading(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-r.hangup:
-			for _, one := range list {
-				one.again("SIGHUP")
+			for i := range list {
+				if list[i].unfinished(time.Now()) > 0 {
+					due[i] = true
+					timer.Reset(settle)
+					continue
+				}
+				list[i].again("SIGHUP")
 			}
 		case e, ok := <-events:
 			if !ok {
@@ -94,11 +103,16 @@ func (r *relay) reloading(ctx context.Context) {
 			}
 			timer.Reset(settle)
 		case <-timer.C:
-			for i, one := range list {
-				if due[i] {
-					due[i] = false
-					one.again("file")
+			for i := range list {
+				if !due[i] {
+					continue
 				}
+				if list[i].unfinished(time.Now()) > 0 {
+					timer.Reset(settle)
+					continue
+				}
+				due[i] = false
+				list[i].again("file")
 			}
 		}
 	}

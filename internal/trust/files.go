@@ -14,6 +14,8 @@ import (
 	"runtime"
 
 	"github.com/google/renameio/v2/maybe"
+
+	"riftrelay/internal/files"
 )
 
 // The authority's two files.
@@ -40,7 +42,7 @@ func loadKey(dir string) (*ecdsa.PrivateKey, error) {
 }
 
 func readKey(file string) (*ecdsa.PrivateKey, error) {
-	text, err := os.ReadFile(file)
+	text, err := files.Read(file)
 	if err != nil {
 		return nil, fmt.Errorf("TRUST_DIR: %w", err)
 	}
@@ -99,7 +101,7 @@ func makeKey(dir, file string) error {
 // none.
 func loadCertificate(dir string) (*x509.Certificate, error) {
 	file := filepath.Join(dir, CertificateFile)
-	text, err := os.ReadFile(file)
+	text, err := files.Read(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

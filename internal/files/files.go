@@ -1,0 +1,96 @@
+// Package files reads what an operator names, whatever stands under the name:
+// only regular files, only so much of one, and never for long.
+package files
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+)
+
+const (
+	most    = 4 << 20         // bytes of a file
+	longest = 5 * time.Second // of opening and reading, which may hang on a network's file system
+)
+
+// Open opens a regular file for reading. A pipe, a directory or a device is an
+// error, at once.
+func Open(name string) (*os.File, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := regular(name, info); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err = f.Stat(); err == nil {
+		err = regular(name, info) // another may have taken its place
+	}
+	if err != nil {
+		_ = f.Close() // of a file that wasn't read
+		return nil, err
+	}
+	return f, nil
+}
+
+func regular(name string, info fs.FileInfo) error {
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("open %s: invalid kind of file %s: want a regular file", name, info.Mode().Type())
+	}
+	return nil
+}
+
+// Read reads a regular file of at most 4 MiB. A file that is written meanwhile is
+// an error.
+func Read(name string) ([]byte, error) {
+	type outcome struct {
+		data []byte
+		err  error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		data, err := read(name)
+		done <- outcome{data, err}
+	}()
+	timer := time.NewTimer(longest)
+	defer timer.Stop()
+	select {
+	case o := <-done:
+		return o.data, o.err
+	case <-timer.C:
+		return nil, fmt.Errorf("read %s: no answer of its file system within %v", name, longest)
+	}
+}
+
+func read(name string) ([]byte, error) {
+	f, err := Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // nothing is written through it
+	before, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > most {
+		return nil, fmt.Errorf("read %s: too large: want at most %d bytes", name, most)
+	}
+	after, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if before.Size() != after.Size() || !before.ModTime().Equal(after.ModTime()) {
+		return nil, fmt.Errorf("read %s: it is being written", name)
+	}
+	return data, nil
+}
