@@ -1,6 +1,9 @@
 package limit
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // breaker guards a key against the blacklist (R19): a scope that sees more
 // 429s of our own making within a minute than are tolerated halves its limits,
@@ -8,8 +11,13 @@ import "time"
 type breaker struct {
 	tolerated int       // violations a minute
 	recent    []Instant // the last of them, at most one more than tolerated
+	ours      bool      // calls of others explain not all of the recent ones
 	level     int       // how often the limits are halved
 	since     Instant   // of the last step, in either direction
+	foreign   bool      // calls of others explain all that tripped it
+	stepped   bool      // the last step was back, because they have gone
+	quiet     Instant   // nobody else has called since, as far as counts show
+	alone     int       // own calls that were counted since
 }
 
 // DefaultTolerance is how many violations a minute a scope tolerates unless it
@@ -20,24 +28,56 @@ const (
 	violationWindow = time.Minute
 	breakerStep     = 5 * time.Minute // without a violation, for each step back
 	breakerMost     = 3               // an eighth of the limits
+
+	// When others on the key were the reason, and Riot's counts show that they
+	// have gone, the limits come back sooner: once nothing has happened and nobody
+	// else has called for foreignGone, and then level by level. Few own calls show
+	// little: those that go at the beginning of Riot's window see nobody's. So at
+	// least half of what the halved limit allows in that time has to be counted.
+	foreignGone = 30 * time.Second
+	foreignStep = 10 * time.Second
 )
 
 // violated notes a violation by a call sent at sentAt, and reports whether it
-// was one too many. Calls that were under way when it tripped are part of what
-// tripped it.
-func (b *breaker) violated(now, sentAt Instant) (tripped bool) {
+// was one too many. foreign says that calls of others explain it. Calls that
+// were under way when it tripped are part of what tripped it.
+func (b *breaker) violated(now, sentAt Instant, foreign bool) (tripped bool) {
 	if b.level > 0 && sentAt <= b.since {
 		return false
 	}
 	for len(b.recent) > 0 && now.Sub(b.recent[0]) >= violationWindow {
 		b.recent = b.recent[1:]
 	}
+	b.ours = !foreign || b.ours && len(b.recent) > 0
 	b.recent = append(b.recent, now)
 	if len(b.recent) <= b.tolerated {
 		return false
 	}
-	b.recent = nil
+	b.foreign = !b.ours && (b.foreign || b.level == 0)
+	b.recent, b.ours, b.stepped = nil, false, false
 	b.level, b.since = min(b.level+1, breakerMost), now
+	return true
+}
+
+// left steps back after a counted answer when nobody else has called since
+// called, and at least enough of our own calls have been counted in that time. It
+// reports whether it did.
+func (b *breaker) left(now, called Instant, enough int) bool {
+	quiet := called
+	if !b.stepped {
+		quiet = max(quiet, b.since)
+	}
+	if n := len(b.recent); n > 0 {
+		quiet = max(quiet, b.recent[n-1])
+	}
+	if quiet > b.quiet {
+		b.quiet, b.alone = quiet, 0
+	}
+	b.alone++
+	if now.Sub(quiet) < foreignGone || b.alone < enough || b.stepped && now.Sub(b.since) < foreignStep {
+		return false
+	}
+	b.level, b.since, b.stepped = b.level-1, now, true
 	return true
 }
 
@@ -63,6 +103,20 @@ func (b *breaker) recovered(now Instant) bool {
 	}
 	b.level, b.since = level, since
 	return true
+}
+
+// left takes a counted answer as evidence that nobody else uses the key, unless
+// a count shows their calls, and reports whether that eases the limits.
+func (s *Scope) left(now Instant) bool {
+	if s.breaker.level == 0 || !s.breaker.foreign {
+		return false
+	}
+	called, enough := Instant(0), math.MaxInt
+	for _, w := range s.windows {
+		called = max(called, w.others.called(w.quota.W))
+		enough = min(enough, int(int64(w.n())*int64(foreignGone)/int64(w.quota.W)/2))
+	}
+	return s.breaker.left(now, called, enough)
 }
 
 // savedViolations bounds how many violations are saved one by one. Whoever

@@ -78,7 +78,7 @@ func Learn(now Instant, a Answer, h *Hold, service *Gate, app, method *Scope, j 
 	}
 	l.AppTighter, l.MethodTighter = app != nil && app.tighter == now, method.tighter == now
 	for _, s := range [...]*Scope{app, method} {
-		if s != nil && s.breaker.recovered(now) {
+		if s != nil && (s.breaker.recovered(now) || counted && s.left(now)) {
 			s.halve()
 		}
 	}
@@ -118,8 +118,9 @@ func Learn(now Instant, a Answer, h *Hold, service *Gate, app, method *Scope, j 
 	}
 	longer := gate.stop(l.Until, l.Kind)
 	if scope != nil {
-		l.Unexplained = sentAt > scope.lowered && !slices.ContainsFunc(windows, func(w *window) bool { return w.others.about(now, w.quota.W) })
-		if l.Tripped = scope.breaker.violated(now, sentAt); l.Tripped {
+		foreign := slices.ContainsFunc(windows, func(w *window) bool { return w.others.about(now, w.quota.W) })
+		l.Unexplained = sentAt > scope.lowered && !foreign
+		if l.Tripped = scope.breaker.violated(now, sentAt, foreign); l.Tripped {
 			scope.halve()
 		}
 	}

@@ -12,6 +12,7 @@ import (
 type others struct {
 	ring         // their charges, by when they were last seen: expire at + W
 	seen Instant // when they were last seen
+	more Instant // when a count last rose by more than our own calls
 
 	// Of the latest call whose count was told, in the order of sending:
 	seq   int
@@ -80,6 +81,16 @@ func (w *window) full(now Instant, underWay bool, kept time.Duration) (until Ins
 	return min(patience, scout.Add(w.quota.W+kept)), scout >= end
 }
 
+// called returns when others were last seen to call. In a short window any call
+// of theirs is a recent one. A long one shows them long after they have gone, so
+// its count has to rise.
+func (o *others) called(w time.Duration) Instant {
+	if w <= foreignStep {
+		return o.seen
+	}
+	return o.more
+}
+
 // measure learns from Riot's count on a call of ours that was counted by the
 // moment latest.
 func (o *others) measure(c *charge, count int, latest Instant, w time.Duration) {
@@ -88,6 +99,13 @@ func (o *others) measure(c *charge, count int, latest Instant, w time.Duration) 
 	}
 	if o.seq > 0 && count < o.count/2 {
 		o.fixed, o.since = true, latest
+	}
+	before := o.count
+	if count < before { // of a window that has begun since
+		before = 0
+	}
+	if count > before+c.seq-o.seq {
+		o.more = latest
 	}
 	// What the count of a window rose by between two calls beyond our own is
 	// theirs.

@@ -180,7 +180,7 @@ func declare(in *Invocation, d *draft) []setting {
 		{
 			name: "VIOLATION_LIMIT", group: groupLimits, def: strconv.Itoa(limit.DefaultTolerance), help: "own 429s a minute before a limit is halved",
 			more: "Riot blacklists keys that keep exceeding their limits. A limit that sees more 429s of our own making within a minute is used by half, " +
-				"and all of it again step by step, every five minutes without another. 0: none is tolerated.",
+				"and all of it again step by step, every five minutes without another. If calls of another program were the reason, it takes less than a minute after that program has gone. 0: none is tolerated.",
 			value: number(&s.ViolationLimit, 1_000_000),
 		},
 		{
