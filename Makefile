@@ -1,6 +1,6 @@
 # What people run by hand. CI runs .ci/run, which does all of the first three.
 
-.PHONY: test lint bench long docs deploy newcomer weight
+.PHONY: test lint bench long docs deploy newcomer weight mutants
 
 # The README's test command with what CI adds to it.
 test:
@@ -39,3 +39,7 @@ docs:
 # What each dependency adds to the program, for docs/dependencies.md.
 weight:
 	go -C tools/proof run ./weight
+
+# Seeded faults, each of which the tests must notice: see tools/proof/mutants.
+mutants:
+	go -C tools/proof run ./mutants
