@@ -266,9 +266,13 @@ func (c *cluster) elsewhere(list []string) {
 // counted notes how many replicas the store says there are. One that came back
 // empty, or whose clock jumped, knows at first only of those that have beaten
 // since. So fewer than before count once it has said so for as long as a silent
-// replica is reckoned with.
-func (c *cluster) counted(live int) {
+// replica is reckoned with. The rank among them says when its turns are while they
+// share a limit by turns.
+func (c *cluster) counted(live, rank int) {
 	c.peers = live
+	if live >= c.share { // else it may not know of all yet
+		c.l.machine.SetPhase(float64(rank) / float64(live))
+	}
 	switch {
 	case live >= c.share:
 		c.share, c.fewer = live, time.Time{}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"riftrelay"
+	"riftrelay/limit"
 	"riftrelay/riotsim"
 )
 
@@ -58,7 +60,7 @@ func TestShareOfLessThanACall(t *testing.T) {
 		limit    string
 		n        int // of it, in five minutes
 		replicas int
-	}{{"10:60", 50, 9}, {"10:60", 50, 10}, {"10:60", 50, 12}, {"20:10", 600, 30}} {
+	}{{"10:60", 50, 9}, {"1:10", 30, 3}, {"1:10", 30, 2}, {"10:60", 50, 10}, {"10:60", 50, 12}, {"20:10", 600, 30}} {
 		t.Run(fmt.Sprintf("%s/%d", c.limit, c.replicas), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
@@ -114,6 +116,58 @@ func TestStoreForgetsAndGoesAway(t *testing.T) {
 				time.Sleep(1500 * time.Millisecond)
 				f.away.Store(false)
 			}
+		})
+		f.mustHold(t)
+	})
+}
+
+// jumpy is a store whose clock has jumped: it forgets who has beaten, and grants
+// nothing for a while.
+type jumpy struct {
+	limit.Store
+	jumped *atomic.Bool
+}
+
+type paused struct{}
+
+func (paused) Error() string         { return "its clock has jumped" }
+func (paused) Paused() time.Duration { return time.Minute }
+
+func (s *jumpy) Admit(ctx context.Context, ask *limit.Ask) (limit.Reply, error) {
+	if s.jumped.Load() {
+		return limit.Reply{}, paused{}
+	}
+	return s.Store.Admit(ctx, ask)
+}
+
+func (s *jumpy) Beat(ctx context.Context, replica string, keys []limit.KeyHealth) (limit.Peers, error) {
+	p, err := s.Store.Beat(ctx, replica, keys)
+	if s.jumped.Load() {
+		p.Live, p.Rank = 1, 0 // until all have beaten again
+	}
+	return p, err
+}
+
+// After a jump of the store's clock, the first beats tell of one replica. Each still
+// shares by the number that there were.
+func TestStoreClockJumpsAndForgetsReplicas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lib := patient
+		lib.Pacing = riftrelay.Burst
+		f := newFlock(t, oneLimit("100:2"), lib)
+		var jumped atomic.Bool
+		f.wrap = func(s limit.Store) limit.Store { return &jumpy{s, &jumped} }
+		for range 3 {
+			f.add(t, time.Millisecond)
+		}
+		during(t, 20*time.Second, func(ctx context.Context, wg *sync.WaitGroup) {
+			for _, r := range f.replicas {
+				r.load(ctx, wg, 60, byPUUID)
+			}
+			time.Sleep(8 * time.Second)
+			jumped.Store(true)
+			time.Sleep(4 * time.Second) // less than a silent replica is reckoned with
+			jumped.Store(false)
 		})
 		f.mustHold(t)
 	})

@@ -48,7 +48,7 @@ func (c *cluster) beat() (next time.Duration) {
 		l.poll(now)
 		return next
 	}
-	c.counted(peers.Live)
+	c.counted(peers.Live, peers.Rank)
 	c.elsewhere(peers.Elsewhere)
 	l.machine.SetReplicas(now, peers.Live)
 	c.fresh = !c.met || c.fresh && peers.Apart

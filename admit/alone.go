@@ -2,6 +2,9 @@ package admit
 
 import "riftrelay/limit"
 
+// SetPhase sets Config.Phase, for when the machine next judges by itself.
+func (m *Machine) SetPhase(phase float64) { m.cfg.Phase = phase }
+
 // GoAlone has the machine judge by itself, the store being away: within a share
 // of each limit that all replicas can use at once. Called again with another
 // number of replicas, the share is another. Where their number isn't known, 0,
@@ -15,6 +18,7 @@ func (m *Machine) GoAlone(now limit.Instant, replicas int) {
 	for _, h := range m.hosts {
 		for _, s := range h.apps {
 			if s != nil {
+				s.SetPhase(m.cfg.Phase)
 				s.GoAlone(now, d.replicas, h.margin.J())
 			}
 		}
@@ -22,6 +26,7 @@ func (m *Machine) GoAlone(now limit.Instant, replicas int) {
 	for _, b := range m.buckets {
 		for _, s := range b.set.scopes {
 			if s != nil {
+				s.SetPhase(m.cfg.Phase)
 				s.GoAlone(now, d.replicas, b.host.margin.J())
 			}
 		}

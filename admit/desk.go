@@ -162,7 +162,7 @@ func (m *Machine) Overdue(now limit.Instant) {
 		lease, leased := p.hold.Leased()
 		sentAt, sent := p.hold.IsSent()
 		if at := sentAt.Add(p.bucket.host.margin.J()); leased && sent && !p.reported && at <= now {
-			p.reported = true
+			p.reported, p.counted = true, at
 			a := m.account(p.bucket.host, p.Key)
 			a.report(done{lease.Stub, false, at})
 			m.plan(now, a, flushAfter)

@@ -164,9 +164,10 @@ type Permit struct {
 	since    limit.Instant // of its admission
 	hold     limit.Hold
 	bucket   *bucket
-	index    int  // in Machine.permits
-	probe    bool // the only one that tries its key in its place
-	reported bool // to the store, when it was counted
+	index    int           // in Machine.permits
+	probe    bool          // the only one that tries its key in its place
+	reported bool          // to the store, when it was counted
+	counted  limit.Instant // and when that was, if it was told before the answer
 }
 
 // turn is by how much Machine.turn goes up: there is room for newcomers between

@@ -104,3 +104,50 @@ func TestHintIsAskedAbout(t *testing.T) {
 		t.Errorf("asked again: %+v", list[0].Ask)
 	}
 }
+
+// A call that takes longer than the margin is reported when that is over. If the
+// margin turns out to have been too small meanwhile, it is reported again with the
+// answer: Riot may have counted it later.
+func TestLateCountIsReportedAgain(t *testing.T) {
+	c := newCounter(t, 1)
+	c.m.cfg.MaxMargin = time.Second
+	c.call("/x", 1, -1)
+	c.call("/x", 2, -1)
+	q := c.only()
+	v := limit.View{Known: true, Windows: []limit.WindowView{{Quota: limit.Quota{N: 500, W: 10 * time.Second}}}}
+	c.at++
+	g := limit.Grant{Stub: limit.Stub{Method: "/x", At: c.at}}
+	c.m.Replied(c.now, c.now, q, limit.Reply{Epoch: 1, App: v, Views: []limit.View{v}, Waits: []limit.Wait{{}}, Grants: []limit.Grant{g, g}})
+	c.poll()
+	if len(c.let) != 2 {
+		t.Fatalf("%d calls go, want 2", len(c.let))
+	}
+	for _, p := range c.let {
+		c.m.Sent(c.now, p)
+	}
+	before := c.m.hosts[c.let[0].bucket.host.name].margin.J()
+	c.wait(before)
+	c.m.Overdue(c.now)
+	reported := 0
+	for c.now < limit.Instant(time.Hour) && reported < 2 {
+		c.wait(flushAfter)
+		for _, q := range c.ask() {
+			reported += len(q.Done)
+			c.m.Replied(c.now, c.now, q, limit.Reply{Epoch: 1, App: v})
+		}
+	}
+	c.m.Answer(c.now, c.let[1], limit.Answer{Status: 429, Type: "application", AppLimit: "500:10", MethodLimit: "500:10"})
+	after := c.let[0].bucket.host.margin.J()
+	if after <= before {
+		t.Fatalf("the margin is %v after a 429, %v before", after, before)
+	}
+	c.m.Answer(c.now, c.let[0], limit.Answer{Status: 200, AppLimit: "500:10", MethodLimit: "500:10"})
+	again := 0
+	c.wait(flushLatest)
+	for _, q := range c.ask() {
+		again += len(q.Done)
+	}
+	if again != 2 {
+		t.Errorf("%d calls are reported again, want both", again)
+	}
+}

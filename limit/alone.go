@@ -59,26 +59,40 @@ func (w *window) share(from Instant, l *leasing) int {
 	replicas := max(1, l.replicas)
 	w.rare, w.strangers = rare{}, l.replicas == 0
 	if most < replicas {
-		w.rare.every = rarely * w.quota.W * time.Duration(replicas) / time.Duration(most)
+		turn := rarely * w.quota.W / time.Duration(most)
+		w.rare.every, w.rare.lasts = turn*time.Duration(replicas), turn/rareLasts
 		w.rare.from = from.Add(time.Duration(l.phase * float64(w.rare.every)))
 	}
 	return most / replicas
 }
 
-// rare is the turns of a replica whose share of a window is less than one call.
-// Replicas don't know of each other's turns: these fall together by chance. So
-// all replicas together use half of what they could.
+// rare is the turns of a replica whose share of a window is less than one call: a
+// call in each. Replicas have theirs one after the other, by their ranks. Some lose
+// the store a moment later, so a turn can be used only for its first part, and all
+// replicas together use half of what they could.
 type rare struct {
-	every time.Duration // 0: the share is a call or more
-	from  Instant
+	every time.Duration // from one turn to the next; 0: the share is a call or more
+	lasts time.Duration // how long a turn can be used
+	from  Instant       // when the next one begins, or the present one did
 }
 
-const rarely = 2
+const (
+	rarely    = 2
+	rareLasts = 4 // a turn can be used for a fourth of it
+)
 
-// took notes that a call goes.
+// next gives when a call may go.
+func (r *rare) next(now Instant) Instant {
+	if now < r.from.Add(r.lasts) {
+		return max(now, r.from)
+	}
+	return r.from.Add(times(r.every, int(now.Sub(r.from)/r.every)+1))
+}
+
+// took notes that a call goes: its turn is over.
 func (r *rare) took(now Instant) {
 	if r.every > 0 {
-		r.from = max(r.from, now.Add(r.every))
+		r.from = r.from.Add(times(r.every, max(0, int(now.Sub(r.from)/r.every))+1))
 	}
 }
 
@@ -115,7 +129,7 @@ func (w *window) uncapped(now Instant, kept time.Duration) Instant {
 	case !on:
 		return now
 	case w.rare.every > 0:
-		return max(now, w.rare.from)
+		return w.rare.next(now)
 	case used < n:
 		return now
 	}

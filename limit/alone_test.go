@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -32,6 +33,13 @@ func TestShareOfLessThanACall(t *testing.T) {
 	}
 	if n := len(sent); n < 60 || n > 100 {
 		t.Errorf("%d calls in 20 minutes, want about half of 180", n)
+	}
+	// Turns follow each other: no two calls are closer than three quarters of one.
+	slices.Sort(sent)
+	for i := 1; i < len(sent); i++ {
+		if d := sent[i].Sub(sent[i-1]); d < rarely*minute.W/9*3/4 {
+			t.Errorf("two calls within %v", d)
+		}
 	}
 }
 

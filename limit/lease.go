@@ -45,6 +45,9 @@ func (s *Scope) Lease(needed bool, phase float64) {
 	s.leasing = &leasing{needed: needed, phase: phase}
 }
 
+// SetPhase sets the phase of Lease.
+func (s *Scope) SetPhase(phase float64) { s.leasing.phase = phase }
+
 // next gives when a lease of the class can be used; Never when one has to be
 // asked for first. High priority makes do with normal's.
 func (l *leasing) next(now Instant, high bool) Instant {

@@ -229,6 +229,7 @@ const (
 // Peers is what Beat tells.
 type Peers struct {
 	Live int         // replicas, the asker among them
+	Rank int         // of the asker among them, from 0, by name
 	Keys []KeyHealth // what replicas have said last of each key
 
 	// Apart says that there are also replicas whose charges this store can't

@@ -112,6 +112,11 @@ func (m *MemoryStore) Beat(ctx context.Context, replica string, keys []KeyHealth
 		}
 	}
 	p := Peers{Live: len(m.peers)}
+	for name := range m.peers {
+		if name < replica {
+			p.Rank++
+		}
+	}
 	for trait, k := range m.keys {
 		p.Keys = append(p.Keys, KeyHealth{Key: trait.key, Of: trait.of, Is: k.is, For: fromMillis(now - k.since)})
 	}

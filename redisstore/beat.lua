@@ -10,7 +10,7 @@ if now > tonumber(ARGV[2]) then return {nonce, now, 0} end
 local key, channel = KEYS[1], ARGV[3]
 local ask = cjson.decode(ARGV[5])
 local set, gone, news = {'r' .. ask[2], string.format('%.0f', now)}, {}, false
-local live, keys = 1, {}
+local live, rank, keys = 1, 0, {}
 local LASTS = 86400000 -- how long what is said of a key is kept
 
 local all = redis.call('HGETALL', key)
@@ -27,6 +27,7 @@ for i = 1, #all, 2 do
       gone[#gone + 1] = all[i]
     else
       live = live + 1
+      if name < ask[2] then rank = rank + 1 end
     end
   end
 end
@@ -44,7 +45,7 @@ redis.call('HSET', key, unpack(set))
 redis.call('PEXPIRE', key, 3600000)
 if news then redis.pcall('PUBLISH', channel, '*') end
 
-local reply = {nonce, now, 1, live}
+local reply = {nonce, now, 1, live, rank}
 for name, v in pairs(keys) do
   local suspect, since = string.match(v, '^(%d) (%d+)$')
   reply[#reply + 1], reply[#reply + 2], reply[#reply + 3] = name, tonumber(suspect), now - since

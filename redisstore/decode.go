@@ -114,8 +114,8 @@ func (a *answer) view() limit.View {
 // decodePeers reads BEAT's answer.
 func decodePeers(list []any) (limit.Peers, error) {
 	a := &answer{list: list}
-	p := limit.Peers{Live: a.upTo(most)}
-	if p.Live < 1 { // the asker lives
+	p := limit.Peers{Live: a.upTo(most), Rank: a.upTo(most)}
+	if p.Live < 1 || p.Rank >= p.Live { // the asker lives
 		return limit.Peers{}, errBroken
 	}
 	for len(a.list) > 0 {

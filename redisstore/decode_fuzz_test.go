@@ -157,12 +157,12 @@ func TestDecodeSaneReply(t *testing.T) {
 }
 
 func FuzzDecodePeers(f *testing.F) {
-	f.Add(bytesOf(2, "0123456789abcdef", 1, 3000))
+	f.Add(bytesOf(2, 1, "0123456789abcdef", 1, 3000))
 	for _, x := range []any{nil, "two", 0, -1, math.MaxInt, []any{1}} {
-		f.Add(bytesOf(x, "0123456789abcdef", 1, 3000))
-		f.Add(bytesOf(1, "k", x, 3000))
-		f.Add(bytesOf(1, "k", 1, x))
-		f.Add(bytesOf(1, x, 1, 3000))
+		f.Add(bytesOf(x, 0, "0123456789abcdef", 1, 3000))
+		f.Add(bytesOf(1, 0, "k", x, 3000))
+		f.Add(bytesOf(1, 0, "k", 1, x))
+		f.Add(bytesOf(1, 0, x, 1, 3000))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		list, _ := answerOf(data)

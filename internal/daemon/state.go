@@ -26,6 +26,8 @@ type keeper struct {
 	log     *slog.Logger
 	written func(ok bool) // hears of each writing
 	said    string        // the failure to write that was logged last
+	last    fs.FileInfo   // of the file as this process wrote it last; nil before
+	shared  bool          // another process writes it as well, which was logged
 }
 
 // load takes over what an earlier process left. A damaged file is set aside.
@@ -47,7 +49,7 @@ func (k *keeper) load() {
 	case err == nil:
 		k.log.Info("state of before taken over", "file", k.file, "age", got.Age.Round(time.Millisecond).String(), "scopes", got.Scopes, "saved", got.Saved)
 	case errors.Is(err, riftrelay.ErrState):
-		aside := k.file + ".damaged"
+		aside := k.aside()
 		if renamed := os.Rename(k.file, aside); renamed != nil {
 			aside = renamed.Error()
 		}
@@ -55,6 +57,16 @@ func (k *keeper) load() {
 	default:
 		k.log.Warn("STATE_FILE can't be read, the start knows nothing of before", "error", err.Error())
 	}
+}
+
+// aside names a file for one that is damaged. Only one is kept, the first: it may be
+// of a later version, which can still read it, and the next one is of this.
+func (k *keeper) aside() string {
+	aside := k.file + ".damaged"
+	if _, err := os.Lstat(aside); err == nil {
+		aside = k.file + ".damaged2"
+	}
+	return aside
 }
 
 // save writes the file as a whole or not at all (on Windows, where that can't
@@ -66,7 +78,11 @@ func (k *keeper) save() {
 	var b bytes.Buffer
 	err := k.limiter.SaveState(&b)
 	if err == nil {
+		k.checkOwner()
 		err = maybe.WriteFile(k.file, b.Bytes(), 0o600)
+	}
+	if err == nil {
+		k.last, _ = os.Stat(k.file) // nil where it is gone again
 	}
 	k.written(err == nil)
 	said := ""
@@ -79,6 +95,17 @@ func (k *keeper) save() {
 		k.log.Info("STATE_FILE is written again", "file", k.file)
 	}
 	k.said = said
+}
+
+// checkOwner warns once if another process has written the file since this one did:
+// after a restart each would know only what one of them has spent.
+func (k *keeper) checkOwner() {
+	now, err := os.Stat(k.file)
+	if k.shared || k.last == nil || err != nil || os.SameFile(now, k.last) && now.ModTime().Equal(k.last.ModTime()) {
+		return
+	}
+	k.shared = true
+	k.log.Warn("another process writes STATE_FILE as well: after a restart each knows only what one of them has used; give each its own file", "file", k.file)
 }
 
 // steady is an error without the name of the temporary file, which changes.

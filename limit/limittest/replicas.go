@@ -44,8 +44,11 @@ var replicas = []promise{
 		if p := u.beat("a"); p.Live != 1 {
 			u.Errorf("%d live, want 1", p.Live)
 		}
-		if p := u.beat("b"); p.Live != 2 {
-			u.Errorf("%d live, want 2", p.Live)
+		if p := u.beat("b"); p.Live != 2 || p.Rank != 1 {
+			u.Errorf("%+v; want 2 that live, of which it is the second by name", p)
+		}
+		if p := u.beat("a"); p.Rank != 0 {
+			u.Errorf("%+v; want the first by name", p)
 		}
 		u.Wait(limit.PeerTimeout - 500*time.Millisecond)
 		if p := u.beat("b"); p.Live != 2 {

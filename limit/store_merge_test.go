@@ -1,0 +1,18 @@
+package limit
+
+import (
+	"testing"
+	"time"
+)
+
+// A budget that a Merge creates has the windows that are assumed, as any other.
+func TestMergeLeavesWhatIsAssumed(t *testing.T) {
+	m := NewMemoryStore(func() Instant { return Instant(time.Hour) })
+	ask := &Ask{Budget: Budget{Key: "k", Host: "h"}, Replica: "a", Assumed: []Quota{{20, time.Second}}, Merge: &Merge{
+		Process: 1, Number: 1, Scopes: []Account{{Saved: Saved{Windows: []SavedWindow{{N: 100, W: 2 * time.Minute, Own: []SavedCharge{{N: 3}}}}}}},
+	}}
+	r, err := m.Admit(t.Context(), ask)
+	if err != nil || len(r.App.Windows) != 2 || r.App.Windows[0].Quota != ask.Assumed[0] || r.App.Windows[1].Used != 3 {
+		t.Errorf("%+v, %v; want 20:1 beside what was spent", r.App.Windows, err)
+	}
+}
