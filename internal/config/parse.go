@@ -90,6 +90,10 @@ func Parse(args []string, env Env) (*Invocation, error) {
 		return in, nil
 	}
 
+	if file, ok := line.given("FROM_ENV"); ok && line.command == Validate {
+		in.Validate.Report, err = fromEnv(file, env)
+		return in, err
+	}
 	cmd := commandNamed(cmds, line.command)
 	var r report
 	sources := []source{{onCommandLine, line.given, nil}}

@@ -236,7 +236,9 @@ type DemoOptions struct {
 
 // ValidateOptions are the flags of the check of the settings.
 type ValidateOptions struct {
-	Online bool // try each key
+	Online  bool   // try each key
+	FromEnv string // the .env or compose file of the relay's first version to report on
+	Report  string // what there is to say of it
 }
 
 // TopOptions are the flags of the live view of a running relay.

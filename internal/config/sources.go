@@ -7,8 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/joho/godotenv"
 )
 
 // source is one place where values are.
@@ -57,7 +55,7 @@ func dotEnv(env Env, known []setting, r *report) map[string]string {
 		return nil
 	}
 	content := strings.TrimPrefix(string(data), "\ufeff")
-	values, err := godotenv.Unmarshal(content)
+	values, err := parseDotEnv(content)
 	if err != nil {
 		// The library's message quotes the file, keys and all.
 		r.bad(".env", fmt.Sprintf(".env has a mistake%s; allowed: NAME=value lines and # comments", wrongLine(content)))
@@ -113,7 +111,7 @@ func wrongLine(content string) string {
 	}
 	n := len(lines)
 	for n > 0 {
-		if _, err := godotenv.Unmarshal(strings.Join(lines[:n], "")); err == nil {
+		if _, err := parseDotEnv(strings.Join(lines[:n], "")); err == nil {
 			break
 		}
 		n--

@@ -66,7 +66,9 @@ func Main(ctx context.Context, p Process) int {
 	log.SetOutput(&keyGuard{w: p.Stderr}) // of libraries; serve has a log of its own
 	p.Env.Width, p.Env.Color = terminal(p.Stdout)
 	in, err := config.Parse(p.Args, p.Env)
-	if err == nil {
+	if in != nil && in.Validate.Report != "" {
+		say(p.Stdout, "%s", hideKeys(in.Validate.Report))
+	} else if err == nil {
 		err = p.run(ctx, in)
 	}
 	switch {
