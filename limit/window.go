@@ -155,7 +155,9 @@ func (w *window) rate(now Instant) int {
 // window that needs none has room.
 func (w *window) paced(now Instant, used int, burst float64, kept time.Duration) Instant {
 	n := w.rate(now)
-	at := w.pace.next(now, used, n, burst)
+	// Where the schedule is of a lower rate, a call that isn't paced replaces it by
+	// one of this rate, of which nobody else is told.
+	at := min(w.pace.next(now, used, n, burst), now.Add(w.quota.W/time.Duration(n)))
 	if share := int(math.Ceil(burst * float64(n))); at > now && share > 0 {
 		at = min(at, w.freed(used-share+1, kept))
 	}

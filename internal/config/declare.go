@@ -368,7 +368,7 @@ func simOptions(o *SimOptions) []setting {
 func validateOptions(o *ValidateOptions) []setting {
 	return options([]setting{
 		{name: "ONLINE", def: "false", help: "try each key by one cheap call to Riot", value: toggle(&o.Online)},
-		{name: "FROM_ENV", help: "report on the .env or compose file of the relay's first version", value: text(&o.FromEnv, "a file")},
+		{name: "FROM_ENV", help: "report on the first version's .env or compose file", value: text(&o.FromEnv, "a file")},
 	})
 }
 

@@ -3,6 +3,7 @@ package conns
 import (
 	"bytes"
 	"strconv"
+	"strings"
 )
 
 // mostHead is how long a request's head may be: request line and headers.
@@ -173,5 +174,5 @@ func isValue(c byte) bool  { return c >= ' ' && c != 0x7f || c == '\t' }
 
 // isToken reports whether c may be in a header's name (RFC 9110, 5.6.2).
 func isToken(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || isDigit(c) || bytes.IndexByte([]byte("!#$%&'*+-.^_`|~"), c) >= 0
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || isDigit(c) || strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0
 }

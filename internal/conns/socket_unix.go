@@ -3,6 +3,7 @@
 package conns
 
 import (
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -40,11 +41,11 @@ func (s *socket) once(fd uintptr) bool {
 	defer s.mu.Unlock()
 	for {
 		s.n, s.err = syscall.Read(int(fd), s.into)
-		if s.err != syscall.EINTR {
+		if !errors.Is(s.err, syscall.EINTR) {
 			break
 		}
 	}
-	s.blocked = s.err == syscall.EAGAIN
+	s.blocked = errors.Is(s.err, syscall.EAGAIN)
 	return !s.blocked
 }
 

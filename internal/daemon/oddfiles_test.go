@@ -22,10 +22,10 @@ func TestOddFiles(t *testing.T) {
 	edge, upstream := startEdge(t, riotsim.Config{Keys: map[string]string{first: riotsim.Large, second: riotsim.Large}, MethodLimits: []riotsim.Rule{{Limit: riotsim.NoLimit}}, Requests: -1})
 	dir := t.TempDir()
 	keys, state := filepath.Join(dir, "keys"), filepath.Join(dir, "state")
-	put := func(make func(name string) error) {
+	put := func(create func(name string) error) {
 		t.Helper()
 		made := filepath.Join(dir, "made")
-		if err := make(made); err != nil {
+		if err := create(made); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.RemoveAll(keys); err != nil { // a directory can't be replaced

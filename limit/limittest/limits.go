@@ -169,8 +169,8 @@ var limits = []promise{
 		// Five of theirs in half a second or so: while a count is to come as many
 		// again are expected, and some more.
 		u.Wait(500 * time.Millisecond)
-		high := u.admit(asking("a", wantHigh("m", 1)))
-		high = u.admit(asking("a", wantHigh("m", 40)))
+		u.admit(asking("a", wantHigh("m", 1)))
+		high := u.admit(asking("a", wantHigh("m", 40)))
 		used := high.App.Windows[0]
 		if used.Used+used.Others > 40-5 || used.Used+used.Others < 20 || len(high.Grants) < 1 {
 			u.Errorf("%d granted, %+v; want some, and a reserve of others of 10 or so", len(high.Grants), used)
