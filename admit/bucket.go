@@ -77,7 +77,9 @@ func (m *Machine) owedIn(now limit.Instant, b *bucket, key int) *lane {
 		if l.n == 0 || c.high || !b.host.ring.serves(c, key) || best != nil && best.served <= l.served {
 			continue
 		}
-		if c.budget == 0 || m.fits(now, b, key, m.policy(b.host, c, true)) {
+		policy := m.policy(b.host, c, true)
+		policy.High = true // as in longestUnpaced
+		if c.budget == 0 || m.fits(now, b, key, policy) {
 			best = l
 		}
 	}

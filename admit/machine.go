@@ -221,7 +221,7 @@ hosts:
 
 // policy is how calls of a class are admitted on a host.
 func (m *Machine) policy(h *host, c class, unpaced bool) limit.Policy {
-	return limit.Policy{Burst: m.burst(c), Unpaced: unpaced, Margin: h.margin.J(), Budget: c.budget, Unbound: c.unbound}
+	return limit.Policy{Burst: m.burst(c), Unpaced: unpaced, High: c.high, Margin: h.margin.J(), Budget: c.budget, Unbound: c.unbound}
 }
 
 // burst gives the share of each window that calls of a class need no pacing in.

@@ -10,6 +10,9 @@ func (c *chaos) answer(p *Permit) {
 		// Often more than our own calls: others use the key as well.
 		AppCount: c.pick("", "1:1", "4:1,9:10", "3:2", "10:1", "2:1,3:10", "30:10"), MethodCount: c.pick("", "1:1", "3:1", "1:2,5:10", "2:2", "11:10"),
 	}
+	if c.large {
+		a = limit.Answer{Status: 200, AppLimit: c.pick("50:10", "50:10", "60:10")}
+	}
 	if p.Key < 0 {
 		a.AppLimit, a.AppCount = "", ""
 	}

@@ -24,6 +24,7 @@ type chaos struct {
 	asked   int   // calls that were neither refused nor cancelled
 	let     int
 	stops   map[string]bool // that were told to begin
+	large   bool            // limits of which some slots are kept free for high priority
 }
 
 // TestRandomOperations checks, after each of many random steps, that the
@@ -56,6 +57,14 @@ func TestRandomOperations(t *testing.T) {
 				cfg.Margin, cfg.MaxMargin = 5*time.Millisecond, 2*time.Second // J is learned
 			}
 			c.m = New(cfg)
+			c.large = seed%4 == 3
+			if c.large { // in use, so that not much is free
+				for c.now < c.m.cfg.Start.Add(time.Second) {
+					c.step()
+					c.poll()
+				}
+				c.fill(45)
+			}
 			for range 400 {
 				c.step()
 				c.poll()
@@ -63,6 +72,20 @@ func TestRandomOperations(t *testing.T) {
 			}
 			c.finish()
 		})
+	}
+}
+
+// fill makes n calls of high priority.
+func (c *chaos) fill(n int) {
+	for range n {
+		w := new(Waiter)
+		p, _ := c.m.Enqueue(c.now, w, Request{Host: "euw1", Method: "/y", High: true, Pin: -1, Deadline: limit.Never})
+		c.m.Cancel(w)
+		if p != nil {
+			c.m.Sent(c.now, p)
+			c.m.Judge(c.now, p, Accepted, 200)
+			c.m.Answer(c.now, p, limit.Answer{Status: 200, AppLimit: "50:10"})
+		}
 	}
 }
 

@@ -46,6 +46,7 @@ func (m *Machine) longestUnpaced(now limit.Instant, h *host, overtakes *lane, on
 			continue
 		}
 		policy := m.policy(h, q.class, true)
+		policy.High = overtakes == nil // a turn that high owes goes without what is kept for high
 		for len(q.ready) > 0 {
 			l := q.ready[0].lane
 			if best != nil && !l.before(best) || overtakes != nil && overtakes.served <= l.served {

@@ -160,7 +160,7 @@ func (s *Scope) RoomExtra(now, by Instant, p Policy) int {
 		if !p.Unpaced {
 			n = int(math.Ceil(p.Burst * float64(n)))
 		}
-		if n -= w.used() - w.goneBy(by, p.Margin); n < 1 && w.next(now, p, false) <= by {
+		if n -= w.used() - w.goneBy(by, p.Margin) + w.keeps(now, p); n < 1 && w.next(now, p, false) <= by {
 			n = 1
 		}
 		room = min(room, max(0, n))
@@ -197,6 +197,9 @@ func (h *Hold) takeExtra(now Instant, s *Scope, p Policy, held Instant) {
 	var buf [maxExtra]*window
 	for _, w := range s.extras(now, budgets, buf[:0]) {
 		w.pending++
+		if p.High {
+			w.tookHigh(now)
+		}
 		// A slot of an extra window comes between those of Riot's: until the next
 		// one it is not too late.
 		w.granted(now, w.n(), w.quota.W/time.Duration(w.n()), max(held, w.held), h.Aside)

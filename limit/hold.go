@@ -71,6 +71,9 @@ func (h *Hold) Take(now Instant, p Policy, service *Gate, scopes ...*Scope) {
 		for _, w := range s.windows {
 			w.pending++
 			w.rare.took(now)
+			if p.High {
+				w.tookHigh(now)
+			}
 			w.granted(now, w.rate(now), p.Margin, held, h.Aside)
 			h.charges = append(h.charges, charge{w: w})
 		}

@@ -73,6 +73,7 @@ func (m *model) admit() {
 	for m.waiting > 0 {
 		p := m.policy
 		p.Unpaced = m.chance(0.1)
+		p.High = p.Unpaced
 		at := max(m.service.Next(m.now), m.app.Next(m.now, p), m.method.Next(m.now, p))
 		if at > m.now {
 			if at < Never && (m.wake <= m.now || at < m.wake) {

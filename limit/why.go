@@ -6,7 +6,7 @@ type Hindrance uint8
 // The hindrances.
 const (
 	Free     Hindrance = iota // nothing: it could go
-	Full                      // a window has no room
+	Full                      // a window has no room, or only what is kept free for high priority
 	Paced                     // there is room, but calls are spread
 	Reserved                  // the room that is left may have been used by others on the key
 	Stopped                   // a stop after a 429
@@ -101,7 +101,7 @@ func (y *Why) look(now Instant, w *window, p Policy, underWay bool, rule Rule) {
 	y.Window.N = w.n() // what is in force, after violations as well
 	p.Unpaced = true
 	if w.next(now, p, underWay) == at {
-		if y.Hindrance = Full; y.Window.Used < y.Window.N {
+		if y.Hindrance = Full; y.Window.Used < y.Window.N && w.others.about(now, w.quota.W) {
 			y.Hindrance = Reserved
 		}
 	}

@@ -23,6 +23,7 @@ type Policy struct {
 	Burst   float64       // share of each window that needs no pacing, 0 to 1
 	Margin  time.Duration // J
 	Unpaced bool          // skip pacing, not charges: high priority
+	High    bool          // use what is kept free for high priority, see urgent
 	Budget  uint16        // whose share of each window is the most that the call may use; 0 = none
 	Unbound bool          // the call counts for its budget, whose share doesn't hold it back
 }
@@ -37,6 +38,7 @@ type window struct {
 	sent     ring // by time of sending: expire at + J + W
 	answered ring // by time of the answer, own: expire at + W
 	others   others
+	urgent   urgent
 	kept     extreme // of J
 
 	held      Instant // until when charges last held a call back, as far as was known
@@ -118,8 +120,9 @@ func (w *window) nextWith(now Instant, p Policy, underWay bool, kept time.Durati
 			at = until
 		}
 	}
-	if over := used + reserve - w.n(); over >= 0 {
-		at = max(at, w.freed(over+1, kept))
+	free := min(w.keeps(now, p), w.n()-1-reserve)
+	if over := used + reserve + free - w.n(); over >= 0 {
+		at = max(at, w.leaves(over+1, free, kept))
 		held = at
 	}
 	if now < w.spareBy && w.sentTotal+w.pending >= w.spare {
