@@ -3,8 +3,8 @@ package limit
 import "time"
 
 // Normal calls leave no slot of a full window free, so a call of high priority
-// would wait until a charge expires. Where calls of high priority have come of
-// late, normal ones keep some slots free for them. That only ever makes normal
+// would wait until a charge expires. Where calls of high priority have come
+// recently, normal ones keep some slots free for them. That only ever makes normal
 // calls wait longer, so it can't lead beyond a limit.
 
 const (
@@ -38,7 +38,7 @@ func (u *urgent) turn(t, w int64) {
 }
 
 // kept returns how many of n slots are kept free; none when no call of high
-// priority has come of late.
+// priority has come recently.
 func (u *urgent) kept(n int) int { return min(n/keptPart, (u.now+u.before+keptFor-1)/keptFor) }
 
 // ends returns when the period ends. Until then no fewer slots are kept.
