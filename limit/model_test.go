@@ -28,8 +28,9 @@ type model struct {
 	live    []*Hold
 	answers int
 
-	changing bool // the edge's limits change
-	alone    bool // nobody else uses the key: then no call of others may be seen
+	weather  *weather // nil: one delay, and nobody else uses the key
+	changing bool     // the edge's limits change
+	alone    bool     // nobody else uses the key: then no call of others may be seen
 	wake     Instant
 }
 
@@ -76,6 +77,9 @@ func (m *model) admit() {
 		p.High = p.Unpaced
 		at := max(m.service.Next(m.now), m.app.Next(m.now, p), m.method.Next(m.now, p))
 		if at > m.now {
+			if at == Never && len(m.live) == 0 {
+				m.t.Fatalf("at %v: %d wait forever, and nothing is under way", time.Duration(m.now), m.waiting)
+			}
 			if at < Never && (m.wake <= m.now || at < m.wake) {
 				m.wake = at
 				m.after(at.Sub(m.now), func() {})
@@ -107,7 +111,7 @@ func (m *model) call(p Policy) {
 	}
 	m.after(dial, func() {
 		h.Sent(m.now, p.Margin)
-		up := m.least + m.upTo(p.Margin)
+		up := m.up()
 		gone := false
 		// Cancelled, perhaps on its way to Riot. (What is under way then isn't
 		// charged on a window that appears meanwhile; its count shows it soon.)
@@ -133,10 +137,19 @@ func (m *model) call(p Policy) {
 	})
 }
 
+func (m *model) up() time.Duration {
+	if w := m.weather; w != nil {
+		return w.base + m.upTo(m.policy.Margin-w.base)
+	}
+	return m.least + m.upTo(m.policy.Margin)
+}
+
 // down gives the delay of an answer: mostly short, sometimes slow, now and
 // then hung.
 func (m *model) down() time.Duration {
 	switch {
+	case m.weather != nil && m.weather.thinking:
+		return 500*time.Millisecond + m.upTo(2500*time.Millisecond)
 	case m.chance(0.01):
 		return time.Minute
 	case m.chance(0.05):
