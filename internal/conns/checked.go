@@ -116,8 +116,8 @@ func (c *checked) advance(b []byte) bool {
 	if c.plain = c.head.chunked || c.head.connect; c.plain {
 		c.ready = len(b)
 	} else {
-		c.ready = int(min(int64(len(b)), int64(end)+c.head.length))
-		c.body = int64(end) + c.head.length - int64(c.ready)
+		here := min(int64(len(b)-end), c.head.length) // of the body
+		c.ready, c.body = end+int(here), c.head.length-here
 	}
 	c.head = head{}
 	return true

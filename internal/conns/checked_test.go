@@ -143,3 +143,13 @@ func TestCheckedClientLeaves(t *testing.T) {
 		})
 	}
 }
+
+// A length near 2^63 doesn't overflow: the handler learns of it, with the body's
+// first bytes.
+func TestHugeLength(t *testing.T) {
+	raw := "POST /a HTTP/1.1\r\n" + hosted + "Content-Length: 9223372036854775807\r\n\r\nfirst"
+	var c checked
+	if !c.advance([]byte(raw)) || c.ready != len(raw) || c.body != 1<<63-1-int64(len("first")) || c.refused.Load() != nil {
+		t.Errorf("%d bytes are ready and %d are to come, want %d", c.ready, c.body, len(raw))
+	}
+}

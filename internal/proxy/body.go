@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +24,20 @@ func (e *bodyError) Unwrap() error { return e.err }
 
 // tooSlow reports whether the client is still there, and sends nothing.
 func (e *bodyError) tooSlow() bool { return errors.Is(e.err, os.ErrDeadlineExceeded) }
+
+// errWrongLength is the failure of a body whose length is told wrongly, over HTTP/2.
+var errWrongLength = errors.New("its Content-Length is not the number of its bytes")
+
+// wrongLength reports whether Content-Length says something that net/http didn't
+// take: over HTTP/2 it takes no length, or none of several, for 0.
+func wrongLength(r *http.Request) bool {
+	told := r.Header["Content-Length"]
+	if r.ProtoMajor != 2 || len(told) == 0 {
+		return false
+	}
+	n, err := strconv.ParseUint(told[0], 10, 63)
+	return len(told) > 1 || err != nil || int64(n) != r.ContentLength
+}
 
 // errUnwantedBody is the failure of a body that the verb doesn't have.
 var errUnwantedBody = errors.New("GET, HEAD and DELETE have no body")
@@ -51,6 +66,8 @@ func (b *bodyRoom) take(n int64) bool {
 func (b *bodyRoom) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	bare := r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodDelete
 	switch {
+	case wrongLength(r):
+		return nil, &bodyError{errWrongLength}
 	case !hasBody(r):
 		return nil, nil
 	case bare && r.ContentLength > 0:

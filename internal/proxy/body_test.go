@@ -134,3 +134,25 @@ func TestBodiesAreBounded(t *testing.T) {
 		t.Errorf("%d bytes are lost", n)
 	}
 }
+
+// Over HTTP/2 net/http takes a length that is no number, or one of several, for
+// none, and would hand an empty body on.
+func TestWrongLengths(t *testing.T) {
+	for _, tt := range []struct {
+		told  []string
+		major int
+		wrong bool
+	}{
+		{nil, 2, false}, {[]string{"3"}, 2, false}, {[]string{"003"}, 2, false}, {[]string{"2"}, 2, true}, {[]string{"+3"}, 2, true},
+		{[]string{""}, 2, true}, {[]string{"3", "3"}, 2, true}, {[]string{"9223372036854775808"}, 2, true}, {[]string{"2"}, 1, false},
+	} {
+		r := httptest.NewRequest("POST", "/", strings.NewReader("abc"))
+		r.ProtoMajor = tt.major
+		if tt.told != nil {
+			r.Header["Content-Length"] = tt.told
+		}
+		if got := wrongLength(r); got != tt.wrong {
+			t.Errorf("HTTP/%d, %q: %v", tt.major, tt.told, got)
+		}
+	}
+}
