@@ -20,7 +20,7 @@ bench:
 # replicas killed × 20, Sentinel failed over × 5, the store away for a minute; then
 # everything again, many times, each time in another order.
 long:
-	go test . -run TestSoak -v -timeout 1h -soak 24
+	go test . -run 'TestSoak|TestConnectionEndsAtAnEdgeProxy' -v -timeout 1h -soak 24
 	go test ./internal/replicas -v -timeout 1h -long
 	go test -race -shuffle=on -count $(or $(COUNT),20) -timeout 2h ./...
 

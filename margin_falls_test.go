@@ -90,9 +90,9 @@ func TestConnectionEndsAtAnEdgeProxy(t *testing.T) {
 		latency := way(30, 30)
 		latency.UpJitter = jitter * time.Millisecond
 		inEveryManner(t, fmt.Sprint(latency.UpJitter), latency, func(t *testing.T, s *simulated, _ limitSet, load func(time.Duration)) {
-			lasts := 20 * time.Minute
-			if raceEnabled {
-				lasts = 4 * time.Minute
+			lasts := 5 * time.Minute
+			if *soakHours > 0 {
+				lasts = 20 * time.Minute
 			}
 			load(lasts)
 			t.Logf("%d own 429s in %v, J %v", s.violations.Load(), lasts, s.limiter.Snapshot().Margin)
