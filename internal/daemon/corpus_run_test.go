@@ -87,7 +87,8 @@ func (run *corpusRun) dial(inClear bool, protocol string) (net.Conn, error) {
 	within := run.within.Clone()
 	within.NextProtos = []string{protocol}
 	s := tls.Client(c, within)
-	return s, s.Handshake()
+	err = s.Handshake()
+	return s, err
 }
 
 // exchange sends a case's bytes, and the marker behind them, and reads to the end.
@@ -117,7 +118,7 @@ func (c *corpusCase) exchange(conn net.Conn, w way, then string) ([]byte, error)
 func answersIn(raw []byte, verb string) (answers []string, err error) {
 	in := bufio.NewReader(bytes.NewReader(raw))
 	for {
-		if _, err := in.Peek(1); err != nil {
+		if next, _ := in.Peek(1); len(next) == 0 {
 			return answers, nil
 		}
 		resp, err := http.ReadResponse(in, &http.Request{Method: verb})

@@ -177,11 +177,9 @@ func (r *strictRequest) check() error {
 		if strings.Contains(strings.ToUpper(rest), "CANARY") {
 			return fmt.Errorf("it has a secret")
 		}
-		plain, err := url.PathUnescape(rest)
-		if err != nil {
-			break
+		if plain, wrong := url.PathUnescape(rest); wrong == nil {
+			rest = plain
 		}
-		rest = plain
 	}
 	return nil
 }
