@@ -42,7 +42,7 @@ func TestReplicasBesideOthers(t *testing.T) {
 						f := newFlock(t, cfg, lib, time.Millisecond, 10*time.Millisecond)
 						r := mustMatch(t, byPUUID)
 						rnd := rand.New(rand.NewPCG(1, 2))
-						minutes := max(3, min(5, 600/set.w.Seconds()), 10*set.w.Minutes())
+						minutes := max(5, 20/set.w.Seconds(), 10*set.w.Minutes()) // as in TestOthersOnTheKey
 						theirs := 0
 						during(t, time.Duration(minutes*float64(time.Minute)), func(ctx context.Context, wg *sync.WaitGroup) {
 							for _, x := range f.replicas {
