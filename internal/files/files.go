@@ -3,6 +3,7 @@
 package files
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -13,7 +14,12 @@ import (
 const (
 	most    = 4 << 20         // bytes of a file
 	longest = 5 * time.Second // of opening and reading, which may hang on a network's file system
+
+	tries        = 50 // of a file that is being written, by another process that starts, say
+	betweenTries = 10 * time.Millisecond
 )
+
+var errWritten = errors.New("it is being written")
 
 // Open opens a regular file for reading. A pipe, a directory or a device is an
 // error, at once.
@@ -47,7 +53,7 @@ func regular(name string, info fs.FileInfo) error {
 }
 
 // Read reads a regular file of at most 4 MiB. A file that is written meanwhile is
-// an error.
+// read again, and an error if that goes on.
 func Read(name string) ([]byte, error) {
 	type outcome struct {
 		data []byte
@@ -56,6 +62,10 @@ func Read(name string) ([]byte, error) {
 	done := make(chan outcome, 1)
 	go func() {
 		data, err := read(name)
+		for n := 1; n < tries && errors.Is(err, errWritten); n++ {
+			time.Sleep(betweenTries)
+			data, err = read(name)
+		}
 		done <- outcome{data, err}
 	}()
 	timer := time.NewTimer(longest)
@@ -90,7 +100,7 @@ func read(name string) ([]byte, error) {
 		return nil, err
 	}
 	if before.Size() != after.Size() || !before.ModTime().Equal(after.ModTime()) {
-		return nil, fmt.Errorf("read %s: it is being written", name)
+		return nil, fmt.Errorf("read %s: %w", name, errWritten)
 	}
 	return data, nil
 }

@@ -33,6 +33,11 @@ func loadKey(dir string) (*ecdsa.PrivateKey, error) {
 		return key, err
 	}
 	if _, err := os.Lstat(filepath.Join(dir, CertificateFile)); err == nil {
+		// A process makes the key first. So if another one has made both
+		// meanwhile, the key is there by now.
+		if key, err := readKey(file); !errors.Is(err, fs.ErrNotExist) {
+			return key, err
+		}
 		return nil, fmt.Errorf("TRUST_DIR: %s is missing, and %s is there; allowed: both files, or neither, for a new authority", file, CertificateFile)
 	}
 	if err := makeKey(dir, file); err != nil {
