@@ -5,22 +5,22 @@ import (
 	"errors"
 	"time"
 
-	"riftrelay/admit"
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
+	"riftrelay/internal/sched"
 	"riftrelay/route"
 )
 
 // waiter is a caller of Acquire in a queue. Its outcome is written once, by
 // whoever takes it out of the queue.
 type waiter struct {
-	admit.Waiter
+	sched.Waiter
 	done  chan outcome // capacity 1
 	timer *time.Timer
 }
 
 type outcome struct {
-	permit  *admit.Permit // nil: refused
-	refusal admit.Refusal
+	permit  *sched.Permit // nil: refused
+	refusal sched.Refusal
 }
 
 // deadline gives the latest start that a call of these options allows; zero
@@ -71,11 +71,11 @@ func (l *Limiter) admit(ctx context.Context, r route.Route, o *Options, deadline
 	now := l.now()
 	w := l.takeWaiter()
 	p, refusal := l.machine.Enqueue(now, &w.Waiter, req)
-	if p == nil && refusal.Reason == admit.None {
+	if p == nil && refusal.Reason == sched.None {
 		l.poll(now)
 		p, refusal = l.afterPoll(now, w, req)
 	}
-	if p != nil || refusal.Reason != admit.None {
+	if p != nil || refusal.Reason != sched.None {
 		l.giveBack(w)
 		permit := l.permit(p)
 		l.unlock()
@@ -92,23 +92,23 @@ func (l *Limiter) admit(ctx context.Context, r route.Route, o *Options, deadline
 
 // afterPoll looks what became of a waiter that was enqueued just now. A call
 // that wants to go now or never doesn't stay. l.mu is held.
-func (l *Limiter) afterPoll(now limit.Instant, w *waiter, req admit.Request) (*admit.Permit, admit.Refusal) {
+func (l *Limiter) afterPoll(now limit.Instant, w *waiter, req sched.Request) (*sched.Permit, sched.Refusal) {
 	select {
 	case out := <-w.done:
 		return out.permit, out.refusal
 	default:
 	}
 	if req.Deadline > now {
-		return nil, admit.Refusal{}
+		return nil, sched.Refusal{}
 	}
 	l.machine.Cancel(&w.Waiter)
 	refusal := l.machine.Estimate(now, req)
-	refusal.Reason = admit.Deadline
+	refusal.Reason = sched.Deadline
 	return nil, refusal
 }
 
 // wait is the part of acquire that waits; e is what there is to tell of it.
-func (l *Limiter) wait(ctx context.Context, w *waiter, e AdmissionEvent, o *Options, req admit.Request, since limit.Instant) (Permit, error) {
+func (l *Limiter) wait(ctx context.Context, w *waiter, e AdmissionEvent, o *Options, req sched.Request, since limit.Instant) (Permit, error) {
 	var out outcome
 	decided := false
 	select {
@@ -197,6 +197,6 @@ func (l *Limiter) giveBack(w *waiter) {
 }
 
 // granted is told by the machine of a waiter that may go. l.mu is held.
-func (l *Limiter) granted(w *admit.Waiter, p *admit.Permit) {
+func (l *Limiter) granted(w *sched.Waiter, p *sched.Permit) {
 	w.Data.(*waiter).done <- outcome{permit: p}
 }

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 	"riftrelay/route"
 )
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 	"riftrelay/route"
 )
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"riftrelay/admit"
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
+	"riftrelay/internal/sched"
 	"riftrelay/route"
 )
 
@@ -158,7 +158,7 @@ func callKeyName(kid string) string { return "call-" + kid }
 // restoreCallKeys makes room for the keys that calls of a process before had
 // brought along, of which there are only digests: who brings one along again
 // goes on where it was. l.mu is held.
-func (l *Limiter) restoreCallKeys(now limit.Instant, saved []savedScope, scopes []admit.SavedScope) {
+func (l *Limiter) restoreCallKeys(now limit.Instant, saved []savedScope, scopes []sched.SavedScope) {
 	ids := map[string]int{}
 	var back []int
 	for i, s := range saved {
@@ -184,7 +184,7 @@ func (l *Limiter) restoreCallKeys(now limit.Instant, saved []savedScope, scopes 
 
 // free gives a slot for another key: that of the one used longest ago, if need
 // be, on which nothing counts any more. It is -1 without one.
-func (c *callKeys) free(now limit.Instant, m *admit.Machine) int {
+func (c *callKeys) free(now limit.Instant, m *sched.Machine) int {
 	if slot := slices.Index(c.slots, nil); slot >= 0 {
 		return slot
 	}

@@ -3,8 +3,8 @@ package riftrelay
 import (
 	"time"
 
-	"riftrelay/admit"
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
+	"riftrelay/internal/sched"
 )
 
 // ChangeKind says what has changed.
@@ -75,11 +75,11 @@ type ChangeEvent struct {
 }
 
 var changeKinds = [...]ChangeKind{
-	admit.LimitLearned: ChangeLimitLearned, admit.LimitChanged: ChangeLimitChanged, admit.LimitReached: ChangeLimitReached,
-	admit.CooldownBegan: ChangeCooldownBegan, admit.CooldownEnded: ChangeCooldownEnded,
-	admit.LimitsHalved: ChangeLimitsHalved, admit.LimitsRaised: ChangeLimitsRaised,
-	admit.KeySuspended: ChangeKeySuspended, admit.KeyReturned: ChangeKeyReturned,
-	admit.KeyDisabled: ChangeKeyDisabled, admit.KeyEnabled: ChangeKeyEnabled,
+	sched.LimitLearned: ChangeLimitLearned, sched.LimitChanged: ChangeLimitChanged, sched.LimitReached: ChangeLimitReached,
+	sched.CooldownBegan: ChangeCooldownBegan, sched.CooldownEnded: ChangeCooldownEnded,
+	sched.LimitsHalved: ChangeLimitsHalved, sched.LimitsRaised: ChangeLimitsRaised,
+	sched.KeySuspended: ChangeKeySuspended, sched.KeyReturned: ChangeKeyReturned,
+	sched.KeyDisabled: ChangeKeyDisabled, sched.KeyEnabled: ChangeKeyEnabled,
 }
 
 // news is the changes that are to be told. The Limiter's lock guards it.
@@ -168,7 +168,7 @@ func (l *Limiter) nextNews() (e ChangeEvent, more bool) {
 }
 
 // changeEvent puts a change in words of the library. l.mu is held.
-func (l *Limiter) changeEvent(c admit.Change) ChangeEvent {
+func (l *Limiter) changeEvent(c sched.Change) ChangeEvent {
 	e := ChangeEvent{
 		Kind: changeKinds[c.Kind], At: l.epoch.Add(time.Duration(c.At)), Scope: scopeName(c.Part), Host: c.Host, Method: c.Method,
 		Window: c.Window, Old: c.Old, New: c.New, Cause: c.Cause, Status: c.Status,
@@ -176,7 +176,7 @@ func (l *Limiter) changeEvent(c admit.Change) ChangeEvent {
 	if c.Key >= 0 {
 		e.Key = l.held[c.Key].Name
 	}
-	if c.Kind == admit.CooldownBegan {
+	if c.Kind == sched.CooldownBegan {
 		e.Until = l.epoch.Add(time.Duration(c.Until))
 	}
 	return e
@@ -184,15 +184,15 @@ func (l *Limiter) changeEvent(c admit.Change) ChangeEvent {
 
 // scopeName is what users call a part of Riot's rules; empty where there is no
 // scope.
-func scopeName(p admit.Part) string {
+func scopeName(p sched.Part) string {
 	switch p {
-	case admit.Application:
+	case sched.Application:
 		return "application"
-	case admit.Method:
+	case sched.Method:
 		return "method"
-	case admit.Service:
+	case sched.Service:
 		return "service"
-	case admit.NoPart, admit.NoUsableKey, admit.OtherKey:
+	case sched.NoPart, sched.NoUsableKey, sched.OtherKey:
 	}
 	return ""
 }

@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"riftrelay/admit"
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
+	"riftrelay/internal/sched"
 )
 
 // StoreLoss says what a Limiter does while it can't reach its Config.Store.
@@ -149,7 +149,7 @@ func (c *cluster) pump(now limit.Instant) {
 }
 
 // signed fills in who asks, and of which budget. l.mu is held.
-func (c *cluster) signed(q *admit.Ask) *admit.Ask {
+func (c *cluster) signed(q *sched.Ask) *sched.Ask {
 	q.Budget, q.Replica = limit.Budget{Key: c.l.kidOf(q.Key), Host: q.Host}, c.replica
 	if q.Merge != nil {
 		q.Merge.Process = c.process
@@ -159,7 +159,7 @@ func (c *cluster) signed(q *admit.Ask) *admit.Ask {
 
 // look asks the store what an estimate of a call needs, and waits for its answers.
 // l.mu is held, and isn't meanwhile.
-func (c *cluster) look(now limit.Instant, req admit.Request) {
+func (c *cluster) look(now limit.Instant, req sched.Request) {
 	if c.away != nil || c.ctx.Err() != nil {
 		return
 	}
@@ -181,7 +181,7 @@ func (c *cluster) fire() {
 }
 
 // ask puts one question to the store.
-func (c *cluster) ask(q *admit.Ask) {
+func (c *cluster) ask(q *sched.Ask) {
 	ctx, cancel := context.WithTimeout(c.ctx, storeTimeout)
 	defer cancel()
 	sentAt := c.l.now()

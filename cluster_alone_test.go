@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"riftrelay"
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 	"riftrelay/riotsim"
 )
 

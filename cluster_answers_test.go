@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 )
 
 // A store that gives more than it was asked for is not believed: nothing of the

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 )
 
 // beats says every second that this replica lives, and more often whether the

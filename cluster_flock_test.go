@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"riftrelay"
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 	"riftrelay/riotsim"
 )
 

@@ -1,8 +1,8 @@
 package riftrelay
 
 import (
-	"riftrelay/admit"
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
+	"riftrelay/internal/sched"
 )
 
 // How keys are travels with beats: what one replica finds out of a key, and what
@@ -34,7 +34,7 @@ func (c *cluster) newsOfKeys(now limit.Instant) (news []limit.KeyHealth) {
 	return news
 }
 
-func traitOf(h admit.KeyHealth, of limit.KeyTrait, now limit.Instant) (is bool, since limit.Instant) {
+func traitOf(h sched.KeyHealth, of limit.KeyTrait, now limit.Instant) (is bool, since limit.Instant) {
 	since = now
 	if of == limit.KeyDisabled {
 		if h.Disabled {

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 )
 
 // forgetful is a way to the store on which the next answers to what was spent

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"riftrelay"
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 	"riftrelay/riotsim"
 )
 

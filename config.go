@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 	"riftrelay/route"
 )
 

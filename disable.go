@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 )
 
 // DisableKey keeps all calls off the key of that name until EnableKey: also

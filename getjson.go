@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 )
 
 // Bounds on what GetJSON reads. A timeline, the longest answer of Riot's, has

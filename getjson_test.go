@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"riftrelay"
+	"riftrelay/internal/limit"
 	"riftrelay/internal/proxy"
-	"riftrelay/limit"
 	"riftrelay/riotsim"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"riftrelay/admit"
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
+	"riftrelay/internal/sched"
 	"riftrelay/route"
 )
 
@@ -55,7 +55,7 @@ const maxReasons = 8
 
 // reasons says what speaks against a key, the latest last: "401 Unknown apikey
 // from match-v5 on europe 12 s ago", "disabled 3 min ago".
-func reasons(now limit.Instant, h admit.KeyHealth) []string {
+func reasons(now limit.Instant, h sched.KeyHealth) []string {
 	var said []string
 	denials := h.Reasons
 	if n := len(denials) - maxReasons; n > 0 {

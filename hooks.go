@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 	"riftrelay/route"
 )
 

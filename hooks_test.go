@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"riftrelay"
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 	"riftrelay/riotsim"
 	"riftrelay/route"
 )

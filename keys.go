@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"strings"
 
-	"riftrelay/admit"
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
+	"riftrelay/internal/sched"
 )
 
 // held is a key and the id under which the machine knows it. It never changes:
@@ -129,20 +129,20 @@ func (l *Limiter) namesByID() []string {
 
 // verdict tells what the head of an answer says of the key that the call went
 // on (R18). A gateway's page is about that one call.
-func verdict(status int, appLimit string, h http.Header) admit.Verdict {
+func verdict(status int, appLimit string, h http.Header) sched.Verdict {
 	switch {
 	case status == http.StatusOK && appLimit != "":
-		return admit.Accepted
+		return sched.Accepted
 	case (status == http.StatusUnauthorized || status == http.StatusForbidden) && isJSON(h):
-		return admit.Refused
+		return sched.Refused
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusBadRequest:
-		return admit.Unsaid
+		return sched.Unsaid
 	case appLimit != "": // R3: none of these without a good key
-		return admit.Accepted
+		return sched.Accepted
 	case (status/100 == 2 || status == http.StatusNotFound) && isJSON(h):
-		return admit.Accepted
+		return sched.Accepted
 	}
-	return admit.Unsaid
+	return sched.Unsaid
 }
 
 func isJSON(h http.Header) bool {
@@ -152,6 +152,6 @@ func isJSON(h http.Header) bool {
 
 // expelled is told by the machine of a waiter that no key is left for. l.mu is
 // held.
-func (l *Limiter) expelled(w *admit.Waiter, why admit.Refusal) {
+func (l *Limiter) expelled(w *sched.Waiter, why sched.Refusal) {
 	w.Data.(*waiter).done <- outcome{refusal: why}
 }

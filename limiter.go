@@ -7,13 +7,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"riftrelay/admit"
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
+	"riftrelay/internal/sched"
 	"riftrelay/route"
 )
 
 // Limiter admits calls so that Riot's limits are used to the full and never
-// exceeded. It is the shell around admit.Machine: the lock, the clock, the
+// exceeded. It is the shell around sched.Machine: the lock, the clock, the
 // timer and the callers that wait. All methods are safe for concurrent use.
 // Make it with New.
 type Limiter struct {
@@ -25,7 +25,7 @@ type Limiter struct {
 	ids17    *idMemory
 
 	mu      sync.Mutex
-	machine *admit.Machine
+	machine *sched.Machine
 	timer   *time.Timer
 	armed   limit.Instant // when timer fires; limit.Never when it won't
 	spare   []*waiter
@@ -41,8 +41,8 @@ type Limiter struct {
 	hookPanics atomic.Int64
 	hookPanic  atomic.Pointer[string] // the latest
 
-	grantedFunc  func(*admit.Waiter, *admit.Permit) // l.granted, bound once
-	expelledFunc func(*admit.Waiter, admit.Refusal) // l.expelled
+	grantedFunc  func(*sched.Waiter, *sched.Permit) // l.granted, bound once
+	expelledFunc func(*sched.Waiter, sched.Refusal) // l.expelled
 }
 
 // New makes a Limiter. The error names every field of cfg that is wrong, its
@@ -67,7 +67,7 @@ func New(cfg Config) (*Limiter, error) {
 	if cfg.Store != nil {
 		together, parts = nil, dividedMethods(cfg.Aliases)
 	}
-	l.machine = admit.New(admit.Config{
+	l.machine = sched.New(sched.Config{
 		Burst:         cfg.Pacing,
 		Margin:        cfg.Margin,
 		MaxMargin:     cfg.MaxMargin,
@@ -162,7 +162,7 @@ func (l *Limiter) Estimate(r route.Route, o Options) (time.Duration, error) {
 	}
 	e := l.machine.Estimate(now, req)
 	l.mu.Unlock()
-	if e.Reason != admit.None {
+	if e.Reason != sched.None {
 		return 0, l.rejectedError(r, &o, e, now, nil)
 	}
 	return max(0, e.Start.Sub(now)), nil
@@ -192,8 +192,8 @@ func (l *Limiter) Drain(grace time.Duration) {
 }
 
 func (l *Limiter) drain(now, until limit.Instant) {
-	l.machine.Drain(now, until, func(w *admit.Waiter, start limit.Instant) {
-		w.Data.(*waiter).done <- outcome{refusal: admit.Refusal{Reason: admit.Draining, Start: start}}
+	l.machine.Drain(now, until, func(w *sched.Waiter, start limit.Instant) {
+		w.Data.(*waiter).done <- outcome{refusal: sched.Refusal{Reason: sched.Draining, Start: start}}
 	})
 }
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"riftrelay/admit"
+	"riftrelay/internal/sched"
 )
 
 // OpenPermit is a Permit that has not ended yet: a call under way, or one that
@@ -36,7 +36,7 @@ func (l *Limiter) OpenPermits() []OpenPermit {
 	l.mu.Lock()
 	now, open := l.now(), l.machine.Permits()
 	list := make([]OpenPermit, len(open))
-	slices.SortFunc(open, func(a, b admit.Open) int {
+	slices.SortFunc(open, func(a, b sched.Open) int {
 		return cmp.Or(cmp.Compare(a.Since, b.Since), cmp.Compare(a.Host, b.Host), cmp.Compare(a.Method, b.Method))
 	})
 	for i, p := range open {

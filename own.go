@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"time"
 
-	"riftrelay/admit"
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
+	"riftrelay/internal/sched"
 )
 
 // LimitScope says which calls a limit of your own is for. It holds for each key
@@ -39,7 +39,7 @@ func (l *Limiter) Limit(s LimitScope, limits string, ttl time.Duration) (remove 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
-	own := admit.OwnLimit{Host: s.Host, Method: s.Method, Quotas: quotas, Until: limit.Never}
+	own := sched.OwnLimit{Host: s.Host, Method: s.Method, Quotas: quotas, Until: limit.Never}
 	if ttl > 0 {
 		own.Until = now.Add(ttl)
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"riftrelay/admit"
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
+	"riftrelay/internal/sched"
 	"riftrelay/route"
 )
 
@@ -18,13 +18,13 @@ import (
 // Limiter.OpenPermits. A Permit may be copied. The zero value does nothing.
 type Permit struct {
 	l   *Limiter
-	p   *admit.Permit
+	p   *sched.Permit
 	gen uint32
 	key *held // nil without one
 }
 
 // permit makes the public form of p. l.mu is held.
-func (l *Limiter) permit(p *admit.Permit) Permit {
+func (l *Limiter) permit(p *sched.Permit) Permit {
 	if p == nil {
 		return Permit{}
 	}

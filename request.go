@@ -7,18 +7,18 @@ import (
 	"strings"
 	"time"
 
-	"riftrelay/admit"
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
+	"riftrelay/internal/sched"
 	"riftrelay/route"
 )
 
 // request checks what the caller asks for and puts it in the machine's terms.
 // l.mu is held.
-func (l *Limiter) request(r route.Route, o *Options, deadline time.Time, front bool) (admit.Request, *RejectedError) {
+func (l *Limiter) request(r route.Route, o *Options, deadline time.Time, front bool) (sched.Request, *RejectedError) {
 	if r.Method == nil || r.Host == "" {
-		return admit.Request{}, &RejectedError{Reason: ReasonInvalidRoute, Detail: "the route is empty; allowed: one that route.Table.Match gave"}
+		return sched.Request{}, &RejectedError{Reason: ReasonInvalidRoute, Detail: "the route is empty; allowed: one that route.Table.Match gave"}
 	}
-	req := admit.Request{
+	req := sched.Request{
 		Host: r.Host, Method: r.Method.String(), Keyless: r.Method.Auth == route.AuthRSO,
 		High: o.Priority == High, Client: o.Client, Pin: int(o.Pin) - 1, Deadline: limit.Never, Front: front,
 	}
@@ -64,7 +64,7 @@ func (l *Limiter) request(r route.Route, o *Options, deadline time.Time, front b
 }
 
 // requestOn puts the key that a call brought along in the machine's terms.
-func (l *Limiter) requestOn(k *callKey, req *admit.Request) *RejectedError {
+func (l *Limiter) requestOn(k *callKey, req *sched.Request) *RejectedError {
 	if k.slot < 0 {
 		req.Pin = l.keys.Load().place(k.id)
 	}
@@ -100,27 +100,27 @@ func keyRange(n int) string {
 
 // timedOut is, beside those of admit, the reason of a call that waited too
 // long.
-const timedOut admit.Reason = 255
+const timedOut sched.Reason = 255
 
 // reject makes the error of a call that was not admitted, and tells of it.
-func (l *Limiter) reject(ctx context.Context, e AdmissionEvent, o *Options, why admit.Refusal, now limit.Instant, cause error) *RejectedError {
+func (l *Limiter) reject(ctx context.Context, e AdmissionEvent, o *Options, why sched.Refusal, now limit.Instant, cause error) *RejectedError {
 	err := l.rejectedError(e.Route, o, why, now, cause)
 	e.Reason = err.Reason
 	l.tell(ctx, e)
 	return err
 }
 
-func (l *Limiter) rejectedError(r route.Route, o *Options, why admit.Refusal, now limit.Instant, cause error) *RejectedError {
+func (l *Limiter) rejectedError(r route.Route, o *Options, why sched.Refusal, now limit.Instant, cause error) *RejectedError {
 	err := &RejectedError{Route: r, Err: cause}
 	switch why.Reason {
-	case admit.QueueFull:
+	case sched.QueueFull:
 		err.Reason = ReasonQueueFull
-	case admit.Deadline:
+	case sched.Deadline:
 		err.Reason, err.Detail = ReasonDeadline, l.whyClosed()
-	case admit.NoKey:
+	case sched.NoKey:
 		err.Reason = ReasonNoKey
 		err.Detail = l.whyNoKey(r, o)
-	case admit.Draining:
+	case sched.Draining:
 		err.Reason = ReasonShuttingDown
 	case timedOut:
 		err.Reason, err.Detail = ReasonTimeout, l.whyClosed()

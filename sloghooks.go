@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 )
 
 // LogHooks write a line for each change of limits, cool-downs and keys: at

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"riftrelay"
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 )
 
 func TestLogHooks(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"riftrelay/admit"
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
+	"riftrelay/internal/sched"
 	"riftrelay/route"
 )
 
@@ -153,7 +153,7 @@ func (l *Limiter) Limits(r route.Route) []ScopeState {
 
 // scopeStates puts scopes in words of the library, sorted; those of removed
 // keys are left out.
-func (l *Limiter) scopeStates(scopes []admit.ScopeState, names []string) []ScopeState {
+func (l *Limiter) scopeStates(scopes []sched.ScopeState, names []string) []ScopeState {
 	states := make([]ScopeState, 0, len(scopes))
 	for _, scope := range scopes {
 		name := nameOf(scope.Key, names)
@@ -198,7 +198,7 @@ func windows(list []limit.WindowState, inFlight int) []WindowState {
 	return states
 }
 
-func queueState(q admit.QueueState, key string, now limit.Instant) QueueState {
+func queueState(q sched.QueueState, key string, now limit.Instant) QueueState {
 	s := QueueState{Host: q.Host, Method: q.Method, Depth: q.Depth, Oldest: q.Oldest, Start: Unknown}
 	if q.High {
 		s.Priority = High

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"riftrelay/admit"
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
+	"riftrelay/internal/sched"
 	"riftrelay/riotsim"
 	"riftrelay/route"
 )
@@ -57,13 +57,13 @@ func TestSoak(t *testing.T) {
 type soak struct {
 	t       *testing.T
 	r       *rand.Rand
-	m       *admit.Machine
+	m       *sched.Machine
 	edge    *riotsim.Edge
 	now     limit.Instant
 	events  eventHeap
 	seq     int
 	routes  []route.Route
-	granted map[*admit.Waiter]func(*admit.Permit)
+	granted map[*sched.Waiter]func(*sched.Permit)
 	wake    limit.Instant
 
 	up, upSpread, down, downSpread time.Duration
@@ -91,8 +91,8 @@ func newSoak(t *testing.T, limits [2]string, r *rand.Rand) *soak {
 		t.Fatal(err)
 	}
 	s := &soak{
-		t: t, r: r, edge: edge, granted: map[*admit.Waiter]func(*admit.Permit){}, wake: limit.Never,
-		m: admit.New(admit.Config{
+		t: t, r: r, edge: edge, granted: map[*sched.Waiter]func(*sched.Permit){}, wake: limit.Never,
+		m: sched.New(sched.Config{
 			Keys: 1 + r.IntN(2), Burst: []float64{0, 0.25, 1}[r.IntN(3)], Margin: soakMargin, MaxMargin: 2 * time.Second,
 			Assumed: assumed, Tolerance: limit.DefaultTolerance, QueueCapacity: 1000, QueueTotal: 10000, Start: limit.Instant(soakMargin),
 		}),
@@ -141,7 +141,7 @@ func (s *soak) run(d time.Duration) {
 }
 
 func (s *soak) poll() {
-	s.m.Poll(s.now, func(w *admit.Waiter, p *admit.Permit) {
+	s.m.Poll(s.now, func(w *sched.Waiter, p *sched.Permit) {
 		send := s.granted[w]
 		delete(s.granted, w)
 		send(p)
@@ -161,17 +161,17 @@ func (s *soak) caller() {
 		again = func() { s.after(0, s.caller) }
 	}
 	r := s.routes[s.r.IntN(len(s.routes))]
-	w := new(admit.Waiter)
-	p, refusal := s.m.Enqueue(s.now, w, admit.Request{
+	w := new(sched.Waiter)
+	p, refusal := s.m.Enqueue(s.now, w, sched.Request{
 		Host: r.Host, Method: r.Method.String(), High: s.r.IntN(4) == 0, Pin: -1, Deadline: limit.Never,
 	})
 	switch {
 	case p != nil:
 		s.send(p, r, again)
-	case refusal.Reason != admit.None:
+	case refusal.Reason != sched.None:
 		s.after(time.Second, s.caller)
 	default:
-		s.granted[w] = func(p *admit.Permit) { s.send(p, r, again) }
+		s.granted[w] = func(p *sched.Permit) { s.send(p, r, again) }
 		if s.r.IntN(20) == 0 { // gives up
 			s.after(s.between(0, 10*time.Second), func() {
 				if s.granted[w] != nil && s.m.Cancel(w) {
@@ -185,7 +185,7 @@ func (s *soak) caller() {
 
 // send sends a call that was admitted: dial, write, arrive, answer, each a
 // while after the other; or it is given up in between.
-func (s *soak) send(p *admit.Permit, r route.Route, again func()) {
+func (s *soak) send(p *sched.Permit, r route.Route, again func()) {
 	over := false
 	finish := func(how func()) {
 		if !over {

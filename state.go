@@ -12,8 +12,8 @@ import (
 	"slices"
 	"time"
 
-	"riftrelay/admit"
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
+	"riftrelay/internal/sched"
 )
 
 // StateInterval is the longest time between two calls of SaveState that a
@@ -38,15 +38,15 @@ type savedState struct {
 	Suspects []savedSuspect     `json:"suspects,omitempty"`
 	Disabled []savedDisabled    `json:"disabled,omitempty"`
 	Refusals []savedRefusal     `json:"refusals,omitempty"`
-	Hosts    []admit.SavedHost  `json:"hosts"`
+	Hosts    []sched.SavedHost  `json:"hosts"`
 	Scopes   []savedScope       `json:"scopes"`
-	Services []admit.SavedScope `json:"services"`
+	Services []sched.SavedScope `json:"services"`
 }
 
 type savedScope struct {
 	Key     string `json:"key,omitempty"`      // see kid; empty for calls without a key
 	PerCall bool   `json:"per_call,omitempty"` // brought along, see WithKey
-	admit.SavedScope
+	sched.SavedScope
 }
 
 // savedDisabled is a key that DisableKey was called for.
@@ -58,7 +58,7 @@ type savedDisabled struct {
 // savedRefusal is a key that answered 403 for a method.
 type savedRefusal struct {
 	Key string `json:"key"`
-	admit.SavedRefusal
+	sched.SavedRefusal
 }
 
 // savedSuspect is a key that Riot doesn't know, by its last answer.
@@ -195,7 +195,7 @@ func (l *Limiter) LoadState(r io.Reader) (Restored, error) {
 	for i, k := range kidsOf(l.held) {
 		places[k] = i
 	}
-	m := admit.Saved{Hosts: v.Hosts, Services: v.Services}
+	m := sched.Saved{Hosts: v.Hosts, Services: v.Services}
 	for _, s := range v.Scopes {
 		place, known := places[s.Key]
 		if s.Keyless {
@@ -217,7 +217,7 @@ func (l *Limiter) LoadState(r io.Reader) (Restored, error) {
 	if damaged || !m.Valid() {
 		return Restored{}, fmt.Errorf("riftrelay: %w: a value in it is out of bounds", ErrState)
 	}
-	gap := admit.Gap{Elapsed: max(0, time.Now().Round(0).Sub(v.SavedAt)), Unsaved: StateInterval}
+	gap := sched.Gap{Elapsed: max(0, time.Now().Round(0).Sub(v.SavedAt)), Unsaved: StateInterval}
 	if v.Final {
 		gap.Unsaved = 0
 	}

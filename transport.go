@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 	"riftrelay/route"
 )
 

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"riftrelay/admit"
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
+	"riftrelay/internal/sched"
 )
 
 // WaitKind says what sort of thing a call waits for.
@@ -104,26 +104,26 @@ func inWords(d time.Duration) string {
 
 // waitOf puts the machine's reason, with the name of its key, in words of the
 // library.
-func waitOf(y admit.Why, key string, now limit.Instant) Wait {
+func waitOf(y sched.Why, key string, now limit.Instant) Wait {
 	w := Wait{Key: key, Cause: y.Cause, Until: Unknown}
 	if y.Until < limit.Never {
 		w.Until = max(0, y.Until.Sub(now))
 	}
 	switch y.Part {
-	case admit.Application:
+	case sched.Application:
 		w.Scope = "application"
-	case admit.Method:
+	case sched.Method:
 		w.Scope = "method"
-	case admit.Service:
+	case sched.Service:
 		w.Scope = "service"
 		if y.Hindrance == limit.Stopped {
 			w.Kind = WaitService
 			return w
 		}
-	case admit.NoUsableKey, admit.OtherKey:
+	case sched.NoUsableKey, sched.OtherKey:
 		w.Kind = WaitNoKey
 		return w
-	case admit.NoPart:
+	case sched.NoPart:
 	}
 	w.Limit, w.Window, w.Used, w.Others = y.Window.N, y.Window.W, y.Window.Used, y.Window.Others
 	switch y.Hindrance {

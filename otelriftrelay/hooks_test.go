@@ -18,7 +18,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"riftrelay"
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 	"riftrelay/otelriftrelay"
 	"riftrelay/riotsim"
 	"riftrelay/route"

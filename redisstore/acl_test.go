@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 )
 
 // documentedUser is the ACL user of docs/operations.md.

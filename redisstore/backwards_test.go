@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 )
 
 // A server's clock that is set back stops the time of each budget until the

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 )
 
 // BenchmarkAdmit measures what a call costs: for replicas, three to a key, that

@@ -12,7 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 )
 
 func untilUp(t *testing.T, s *Store) {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 )
 
 //go:embed *.lua

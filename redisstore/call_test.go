@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 )
 
 var aBudget = limit.Budget{Key: "0123456789abcdef", Host: "euw1"}

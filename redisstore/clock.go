@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 )
 
 // serverClock knows between which bounds the server's clock is: from when calls

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"riftrelay/limit"
-	"riftrelay/limit/limittest"
+	"riftrelay/internal/limit"
+	"riftrelay/internal/limittest"
 )
 
 // clocked is a store without deadlines, whose time is the test's.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 )
 
 // answer reads what a script gave, number by number.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 )
 
 // Answers as bytes, for the fuzzer: each element begins with its kind.

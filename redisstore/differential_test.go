@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 )
 
 // The store in Redis gives the same answers as the one in memory, to all that

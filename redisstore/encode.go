@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 )
 
 // What scripts are asked is JSON, whose decoder in the server is fast: lists

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 )
 
 // hintEvery is how often a silent subscription is tried.

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 )
 
 // full is a question for more of 100 calls in two minutes than there are.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 )
 
 // The layout's number is the scripts'.

@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"riftrelay/internal/fanout"
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 )
 
 // Options say where the server is. One of URL and Client is needed.

@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 )
 
 // authority signs certificates.

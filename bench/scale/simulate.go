@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 )
 
 // plan is what is simulated.

@@ -15,7 +15,7 @@ import (
 
 	"riftrelay"
 	"riftrelay/internal/admin"
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 	"riftrelay/route"
 )
 

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"riftrelay"
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 )
 
 // Seconds is a length of time in seconds, to the microsecond.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"riftrelay"
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 )
 
 // The groups, in the order in which help and documents show them.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 
 	"riftrelay"
 )

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"riftrelay"
+	"riftrelay/internal/limit"
 	"riftrelay/internal/redisserver"
-	"riftrelay/limit"
 )
 
 // judge is what the relays of a demo share. The zero value is none.

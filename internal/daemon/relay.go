@@ -14,9 +14,9 @@ import (
 	"riftrelay/internal/conns"
 	"riftrelay/internal/dashboard"
 	"riftrelay/internal/explorer"
+	"riftrelay/internal/limit"
 	"riftrelay/internal/metrics"
 	"riftrelay/internal/proxy"
-	"riftrelay/limit"
 )
 
 // relay is all that serves.

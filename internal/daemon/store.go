@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"riftrelay/internal/config"
+	"riftrelay/internal/limit"
 	"riftrelay/internal/metrics"
-	"riftrelay/limit"
 	"riftrelay/redisstore"
 )
 

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"riftrelay"
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 )
 
 // Event is one line of the feed.

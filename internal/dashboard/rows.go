@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"riftrelay"
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 )
 
 // name is what a row is of: a scope, as in riftrelay.ScopeState.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"riftrelay"
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 	"riftrelay/route"
 )
 

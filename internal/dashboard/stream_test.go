@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"riftrelay"
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 )
 
 // viewer reads a stream, message by message.

@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"riftrelay"
-	"riftrelay/limit"
+	"riftrelay/internal/limit"
 )
 
 // Metrics hears of every admission, every answer and every change.
