@@ -24,11 +24,14 @@ type breaker struct {
 // is told otherwise.
 const DefaultTolerance = 3
 
+// What a saved scope and a store's answer may say of halved limits.
 const (
-	violationWindow = time.Minute
-	breakerStep     = 5 * time.Minute // without a violation, for each step back
-	breakerMost     = 3               // an eighth of the limits
+	ViolationWindow = time.Minute     // own 429s within it count towards the next halving
+	EaseAfter       = 5 * time.Minute // without an own 429, each halving is undone after it
+	MaxHalvings     = 3               // at most: an eighth of the limits
+)
 
+const (
 	// When others on the key were the reason, and Riot's counts show that they
 	// have gone, the limits come back sooner: once nothing has happened and nobody
 	// else has called for foreignGone, and then level by level. Few own calls show
@@ -45,7 +48,7 @@ func (b *breaker) violated(now, sentAt Instant, foreign bool) (tripped bool) {
 	if b.level > 0 && sentAt <= b.since {
 		return false
 	}
-	for len(b.recent) > 0 && now.Sub(b.recent[0]) >= violationWindow {
+	for len(b.recent) > 0 && now.Sub(b.recent[0]) >= ViolationWindow {
 		b.recent = b.recent[1:]
 	}
 	b.ours = !foreign || b.ours && len(b.recent) > 0
@@ -55,7 +58,7 @@ func (b *breaker) violated(now, sentAt Instant, foreign bool) (tripped bool) {
 	}
 	b.foreign = !b.ours && (b.foreign || b.level == 0)
 	b.recent, b.ours, b.stepped = nil, false, false
-	b.level, b.since = min(b.level+1, breakerMost), now
+	b.level, b.since = min(b.level+1, MaxHalvings), now
 	return true
 }
 
@@ -82,14 +85,14 @@ func (b *breaker) left(now, called Instant, enough int) bool {
 }
 
 // eased gives the level at now and since when it holds: a step lower for each
-// breakerStep in which nothing has happened, whether there were calls or not.
+// EaseAfter in which nothing has happened, whether there were calls or not.
 func (b *breaker) eased(now Instant) (level int, since Instant) {
 	since = b.since
 	if n := len(b.recent); n > 0 {
 		since = max(since, b.recent[n-1])
 	}
-	for level = b.level; level > 0 && now.Sub(since) >= breakerStep; level-- {
-		since = since.Add(breakerStep)
+	for level = b.level; level > 0 && now.Sub(since) >= EaseAfter; level-- {
+		since = since.Add(EaseAfter)
 	}
 	return level, since
 }
@@ -119,9 +122,9 @@ func (s *Scope) left(now Instant) bool {
 	return s.breaker.left(now, called, enough)
 }
 
-// savedViolations bounds how many violations are saved one by one. Whoever
+// MaxSavedViolations bounds how many violations are saved one by one. Whoever
 // tolerates more a minute has little use for the breaker.
-const savedViolations = 64
+const MaxSavedViolations = 64
 
 // save notes the breaker in v.
 func (b *breaker) save(now Instant, v *Saved) {
@@ -129,8 +132,8 @@ func (b *breaker) save(now Instant, v *Saved) {
 	if v.Halved = level; level > 0 {
 		v.Calm = max(0, now.Sub(since))
 	}
-	for _, at := range b.recent[max(0, len(b.recent)-savedViolations):] {
-		if age := max(0, now.Sub(at)); age < violationWindow {
+	for _, at := range b.recent[max(0, len(b.recent)-MaxSavedViolations):] {
+		if age := max(0, now.Sub(at)); age < ViolationWindow {
 			v.Violations = append(v.Violations, age)
 		}
 	}
@@ -140,7 +143,7 @@ func (b *breaker) save(now Instant, v *Saved) {
 // calm, for a process that doesn't run violates nothing.
 func (b *breaker) restore(now Instant, v Saved, elapsed time.Duration) {
 	for _, age := range v.Violations {
-		if age+elapsed < violationWindow {
+		if age+elapsed < ViolationWindow {
 			b.recent = append(b.recent, now.Add(-age-elapsed))
 		}
 	}

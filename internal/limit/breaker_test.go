@@ -36,7 +36,7 @@ func TestBreaker(t *testing.T) {
 	for i := range 30 { // four more each time
 		violate(Instant(4+i) * second)
 	}
-	if n() != 100>>breakerMost {
+	if n() != 100>>MaxHalvings {
 		t.Errorf("limit used to %d, want an eighth", n())
 	}
 	// Spread out, they are tolerated; and it recovers step by step.

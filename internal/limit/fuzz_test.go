@@ -10,11 +10,11 @@ func FuzzParseRetryAfter(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		d, ok := ParseRetryAfter([]string{s}, wall)
+		d, ok := ParseRetryAfter([]string{s}, tenOClock)
 		if d < 0 || d > MaxRetryAfter || !ok && d != 0 {
 			t.Errorf("ParseRetryAfter(%q) = %v, %v", s, d, ok)
 		}
-		if again, ok2 := ParseRetryAfter([]string{s, s}, wall); again != d || ok2 != ok {
+		if again, ok2 := ParseRetryAfter([]string{s, s}, tenOClock); again != d || ok2 != ok {
 			t.Errorf("twice %q: %v, %v; once: %v, %v", s, again, ok2, d, ok)
 		}
 	})
@@ -44,7 +44,7 @@ func FuzzLearn(f *testing.F) {
 			h := r.send(now)
 			now = now.Add(time.Duration(trip) * time.Millisecond)
 			l := r.learn(now, h, a)
-			if l.Until < 0 || l.Until > now.Add(MaxRetryAfter+time.Second) && l.Until > now.Add(maxSeconds*time.Second) {
+			if l.Until < 0 || l.Until > now.Add(MaxRetryAfter+time.Second) && l.Until > now.Add(MaxSeconds*time.Second) {
 				t.Fatalf("stop until %v", time.Duration(l.Until))
 			}
 			r.mustBeSound(t, now)
@@ -71,7 +71,7 @@ func FuzzLearn(f *testing.F) {
 		for _, h := range r.live {
 			h.Abandon()
 		}
-		now = now.Add(2 * maxSeconds * time.Second)
+		now = now.Add(2 * MaxSeconds * time.Second)
 		r.mustBeSound(t, now)
 		if !r.app.Idle(now, j150) || !r.method.Idle(now, j150) {
 			t.Fatalf("not idle in the end: %+v, %+v", r.app.State(now, j150), r.method.State(now, j150))

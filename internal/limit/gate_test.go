@@ -151,7 +151,7 @@ func TestUnknownScopeStaysSolo(t *testing.T) {
 func TestNobodyWaitsForEver(t *testing.T) {
 	r := newRig()
 	now := Instant(0)
-	for i := range silentAnswers {
+	for i := range SilentAnswers {
 		if at := r.next(now); at > now {
 			t.Fatalf("call %d has to wait until %v", i, at)
 		}
@@ -164,7 +164,7 @@ func TestNobodyWaitsForEver(t *testing.T) {
 	}
 	r.send(now)
 	if at := r.next(now); at > now || !r.method.Known() {
-		t.Errorf("after %d answers without limits calls still go alone", silentAnswers)
+		t.Errorf("after %d answers without limits calls still go alone", SilentAnswers)
 	}
 }
 

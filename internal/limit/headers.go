@@ -10,40 +10,34 @@ import (
 )
 
 const (
-	maxQuotas  = 16            // entries of one header; Riot has sent up to four
-	maxCount   = 1_000_000_000 // calls
-	maxSeconds = 7 * 24 * 3600 // length of a window
+	MaxQuotas  = 16            // entries of one header; Riot has sent up to four
+	MaxCount   = 1_000_000_000 // calls
+	MaxSeconds = 7 * 24 * 3600 // length of a window
 )
 
-// pair is one entry of a header: n calls in w.
-type pair struct {
-	n int
-	w time.Duration
-}
-
-func lookup(pairs []pair, w time.Duration) (n int, ok bool) {
+func NumberFor(pairs []Quota, w time.Duration) (n int, ok bool) {
 	for _, p := range pairs {
-		if p.w == w {
-			return p.n, true
+		if p.W == w {
+			return p.N, true
 		}
 	}
 	return 0, false
 }
 
-// parsePairs reads "n:seconds[,n:seconds…]" (R11) into dst. It reports false
+// ParseCounts reads "n:seconds[,n:seconds…]" (R11) into dst. It reports false
 // for anything else, and for values that can be no limit: then the header says
 // nothing. What is said twice counts once (R15).
-func parsePairs(s string, dst []pair) ([]pair, bool) {
+func ParseCounts(s string, dst []Quota) ([]Quota, bool) {
 	for entries := 1; s != ""; entries++ {
-		count, rest, ok1 := parseCount(s, ':', maxCount)
-		length, rest, ok2 := parseCount(rest, ',', maxSeconds)
-		if !ok1 || !ok2 || length == 0 || len(dst) == maxQuotas || entries > 2*maxQuotas {
+		count, rest, ok1 := parseCount(s, ':', MaxCount)
+		length, rest, ok2 := parseCount(rest, ',', MaxSeconds)
+		if !ok1 || !ok2 || length == 0 || len(dst) == MaxQuotas || entries > 2*MaxQuotas {
 			return nil, false
 		}
 		w := time.Duration(length) * time.Second
 		s = rest
-		if known, twice := lookup(dst, w); !twice {
-			dst = append(dst, pair{count, w})
+		if known, twice := NumberFor(dst, w); !twice {
+			dst = append(dst, Quota{count, w})
 		} else if known != count {
 			return nil, false
 		}
@@ -76,11 +70,11 @@ func parseCount(s string, end byte, most int) (n int, rest string, ok bool) {
 	return n, s[i+1:], s[i] == end
 }
 
-// parseLimits is parsePairs for limits: none of them can be 0.
-func parseLimits(s string, dst []pair) ([]pair, bool) {
-	pairs, ok := parsePairs(s, dst)
+// ParseLimits is ParseCounts for limits: none of them can be 0.
+func ParseLimits(s string, dst []Quota) ([]Quota, bool) {
+	pairs, ok := ParseCounts(s, dst)
 	for _, p := range pairs {
-		if p.n == 0 {
+		if p.N == 0 {
 			return nil, false
 		}
 	}
@@ -90,14 +84,14 @@ func parseLimits(s string, dst []pair) ([]pair, bool) {
 // ParseQuotas reads limits as Riot writes them, "20:1,100:120": calls and
 // seconds, at most 16 of them.
 func ParseQuotas(s string) ([]Quota, error) {
-	pairs, ok := parseLimits(s, nil)
+	pairs, ok := ParseLimits(s, nil)
 	if !ok || len(pairs) == 0 {
 		return nil, fmt.Errorf("limit: %q is no list of limits; allowed: calls:seconds[,calls:seconds…], each window once, calls 1 to %d, seconds 1 to %d",
-			clip(s), maxCount, maxSeconds)
+			clip(s), MaxCount, MaxSeconds)
 	}
 	quotas := make([]Quota, len(pairs))
 	for i, p := range pairs {
-		quotas[i] = Quota{N: p.n, W: p.w}
+		quotas[i] = Quota{N: p.N, W: p.W}
 	}
 	return quotas, nil
 }

@@ -11,16 +11,16 @@ func TestParsePairs(t *testing.T) {
 	many := strings.TrimSuffix(strings.Repeat("1:1,", 10_000), ",")
 	for _, c := range []struct {
 		in   string
-		want []pair
+		want []Quota
 		ok   bool
 	}{
 		{"", nil, true},
-		{"20:1", []pair{{20, time.Second}}, true},
-		{"100:120,20:1", []pair{{100, 2 * time.Minute}, {20, time.Second}}, true},
-		{" 100 : 120 , 20:1 ", []pair{{100, 2 * time.Minute}, {20, time.Second}}, true},
-		{"20:1,", []pair{{20, time.Second}}, true},
-		{"0:1", []pair{{0, time.Second}}, true}, // a count; no limit
-		{"1000000000:604800", []pair{{maxCount, maxSeconds * time.Second}}, true},
+		{"20:1", []Quota{{20, time.Second}}, true},
+		{"100:120,20:1", []Quota{{100, 2 * time.Minute}, {20, time.Second}}, true},
+		{" 100 : 120 , 20:1 ", []Quota{{100, 2 * time.Minute}, {20, time.Second}}, true},
+		{"20:1,", []Quota{{20, time.Second}}, true},
+		{"0:1", []Quota{{0, time.Second}}, true}, // a count; no limit
+		{"1000000000:604800", []Quota{{MaxCount, MaxSeconds * time.Second}}, true},
 		{"1000000001:1", nil, false},
 		{"1:604801", nil, false},
 		{"9999999999:1", nil, false},
@@ -32,7 +32,7 @@ func TestParsePairs(t *testing.T) {
 		{"1:-1", nil, false},
 		{"+1:1", nil, false},
 		{"1.5:1", nil, false},
-		{"20:1,20:1", []pair{{20, time.Second}}, true}, // R15: doubled
+		{"20:1,20:1", []Quota{{20, time.Second}}, true}, // R15: doubled
 		{"20:1,30:1", nil, false},
 		{",20:1", nil, false},
 		{"20:1,,100:120", nil, false},
@@ -44,7 +44,7 @@ func TestParsePairs(t *testing.T) {
 		{"２０:1", nil, false},
 		{many, nil, false},
 	} {
-		got, ok := parsePairs(c.in, nil)
+		got, ok := ParseCounts(c.in, nil)
 		if ok != c.ok || !slices.Equal(got, c.want) {
 			t.Errorf("parsePairs(%.40q) = %v, %v; want %v, %v", c.in, got, ok, c.want, c.ok)
 		}
@@ -103,7 +103,7 @@ func TestParseRetryAfter(t *testing.T) {
 		{[]string{"soon", "3"}, 3 * time.Second, true},
 		{[]string{"1, 3"}, 0, false},
 	} {
-		got, ok := ParseRetryAfter(c.in, wall)
+		got, ok := ParseRetryAfter(c.in, tenOClock)
 		if got != c.want || ok != c.ok {
 			t.Errorf("ParseRetryAfter(%q) = %v, %v; want %v, %v", c.in, got, ok, c.want, c.ok)
 		}
@@ -123,3 +123,5 @@ func TestInstantAdd(t *testing.T) {
 		}
 	}
 }
+
+var tenOClock = time.Date(2026, time.March, 2, 10, 0, 0, 0, time.UTC)

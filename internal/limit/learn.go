@@ -162,14 +162,14 @@ func (a *Answer) kind(mayBeApp bool) Kind {
 // roomInApp reports whether the counts show that the application's limit can't
 // have been the cause: every window is told, none is over its limit.
 func (a *Answer) roomInApp() bool {
-	var buf, cbuf [maxQuotas]pair
-	limits, ok := parseLimits(a.AppLimit, buf[:0])
-	counts, ok2 := parsePairs(a.AppCount, cbuf[:0])
+	var buf, cbuf [MaxQuotas]Quota
+	limits, ok := ParseLimits(a.AppLimit, buf[:0])
+	counts, ok2 := ParseCounts(a.AppCount, cbuf[:0])
 	if !ok || !ok2 || len(limits) == 0 {
 		return false
 	}
 	for _, l := range limits {
-		if n, told := lookup(counts, l.w); !told || n > l.n { // R2: raised before the check
+		if n, told := NumberFor(counts, l.W); !told || n > l.N { // R2: raised before the check
 			return false
 		}
 	}
@@ -179,11 +179,11 @@ func (a *Answer) roomInApp() bool {
 // fullUntil gives the end of the longest of Riot's windows that are full: by
 // its counts, or else by our charges.
 func fullUntil(now Instant, counts string, windows []*window, j time.Duration) (end Instant, full bool) {
-	var buf [maxQuotas]pair
-	seen, _ := parsePairs(counts, buf[:0])
+	var buf [MaxQuotas]Quota
+	seen, _ := ParseCounts(counts, buf[:0])
 	for _, w := range windows {
 		w.expire(now, j)
-		n, told := lookup(seen, w.quota.W)
+		n, told := NumberFor(seen, w.quota.W)
 		if !told {
 			n = w.used() + 1 // the call rejected is charged already, the one that is to follow isn't
 		}

@@ -51,14 +51,14 @@ func (s *Scope) SetPhase(phase float64) { s.leasing.phase = phase }
 // next gives when a lease of the class can be used; Never when one has to be
 // asked for first. High priority makes do with normal's.
 func (l *leasing) next(now Instant, high bool) Instant {
-	at := l.first(now, index(high))
+	at := l.first(now, ClassIndex(high))
 	if high {
 		at = min(at, l.first(now, 0))
 	}
 	return at
 }
 
-func index(high bool) int {
+func ClassIndex(high bool) int {
 	if high {
 		return 1
 	}
@@ -76,7 +76,7 @@ func (l *leasing) first(now Instant, class int) Instant {
 
 // take gives a lease that can be used at now.
 func (l *leasing) take(now Instant, high bool) (Lease, bool) {
-	for _, class := range [...]int{index(high), 0, 1} { // the last for a turn of normal's that skips pacing
+	for _, class := range [...]int{ClassIndex(high), 0, 1} { // the last for a turn of normal's that skips pacing
 		for i, x := range l.free[class] {
 			if x.By > now && x.Start <= now {
 				l.free[class] = slices.Delete(l.free[class], i, i+1)
@@ -90,7 +90,7 @@ func (l *leasing) take(now Instant, high bool) (Lease, bool) {
 // Grant adds a lease.
 func (s *Scope) Grant(high bool, x Lease) {
 	l := s.leasing
-	class := index(high)
+	class := ClassIndex(high)
 	i := len(l.free[class])
 	for i > 0 && l.free[class][i-1].Start > x.Start {
 		i--

@@ -27,9 +27,9 @@ type others struct {
 	calls, over float64 // their calls, and the seconds these took: both fade, their quotient is the rate
 }
 
-// calmWindows is for how many windows' lengths after others were seen they are
+// CalmWindows is for how many windows' lengths after others were seen they are
 // reckoned with.
-const calmWindows = 10
+const CalmWindows = 10
 
 // about reports whether others have been seen lately.
 func (o *others) about(now Instant, w time.Duration) bool {
@@ -37,7 +37,7 @@ func (o *others) about(now Instant, w time.Duration) bool {
 }
 
 // until returns when others are no longer reckoned with.
-func (o *others) until(w time.Duration) Instant { return o.seen.Add(calmWindows * w) }
+func (o *others) until(w time.Duration) Instant { return o.seen.Add(CalmWindows * w) }
 
 // reserve is how many calls others may have made since the last count: those
 // expected, and twice the spread of such a number. It leaves at least one of the

@@ -55,7 +55,7 @@ func (r *Reply) checkGrants(ask *Ask) error {
 		if g.Start < 0 || g.Start > ask.Horizon+time.Millisecond {
 			return fmt.Errorf("limit: a store's answer has a permit start in %v; allowed: 0 to the horizon of %v", g.Start, ask.Horizon)
 		}
-		class := index(g.High)
+		class := ClassIndex(g.High)
 		if left[g.Demand][class]--; left[g.Demand][class] < 0 {
 			return fmt.Errorf("limit: a store's answer grants more than the %d of %s that were asked for", d.Want[class], d.Method)
 		}
@@ -71,17 +71,17 @@ func (r *Reply) checkGrants(ask *Ask) error {
 
 // mostWindows bounds those of one view: several headers' in a store that has
 // seen several.
-const mostWindows = 4 * maxQuotas
+const mostWindows = 4 * MaxQuotas
 
 func (v *View) check() error {
-	if v.Stop < 0 || v.Stop > maxSeconds*time.Second || int(v.Cause) >= len(kindNames) || v.Level < 0 || v.Level > breakerMost {
+	if v.Stop < 0 || v.Stop > MaxSeconds*time.Second || int(v.Cause) >= len(kindNames) || v.Level < 0 || v.Level > MaxHalvings {
 		return fmt.Errorf("limit: a store's answer has a stop of %v for cause %d, at level %d", v.Stop, v.Cause, v.Level)
 	}
 	if len(v.Windows) > mostWindows {
 		return fmt.Errorf("limit: a store's answer has %d windows of one scope; allowed: %d", len(v.Windows), mostWindows)
 	}
 	for i, w := range v.Windows {
-		if w.N < 1 || w.N > maxCount || w.W < time.Millisecond || w.W > maxSeconds*time.Second || w.Used < 0 || w.Others < 0 {
+		if w.N < 1 || w.N > MaxCount || w.W < time.Millisecond || w.W > MaxSeconds*time.Second || w.Used < 0 || w.Others < 0 {
 			return fmt.Errorf("limit: a store's answer has the limit %d in %v, of which %d and %d are used", w.N, w.W, w.Used, w.Others)
 		}
 		if slices.ContainsFunc(v.Windows[:i], func(o WindowView) bool { return o.W == w.W }) {

@@ -131,19 +131,19 @@ func restore(r *ring, list []SavedCharge, saved, most Instant, w *window) {
 
 // Valid reports whether v can have come from Save.
 func (v Saved) Valid() bool {
-	if v.Stop < 0 || v.Stop > maxSeconds*time.Second || int(v.Cause) >= len(kindNames) || v.Strikes < 0 || len(v.Windows) > maxQuotas {
+	if v.Stop < 0 || v.Stop > MaxSeconds*time.Second || int(v.Cause) >= len(kindNames) || v.Strikes < 0 || len(v.Windows) > MaxQuotas {
 		return false
 	}
-	if v.Halved < 0 || v.Halved > breakerMost || v.Calm < 0 || v.Calm > breakerStep || len(v.Violations) > savedViolations {
+	if v.Halved < 0 || v.Halved > MaxHalvings || v.Calm < 0 || v.Calm > EaseAfter || len(v.Violations) > MaxSavedViolations {
 		return false
 	}
 	for i, age := range v.Violations {
-		if age < 0 || age > violationWindow || i > 0 && age > v.Violations[i-1] {
+		if age < 0 || age > ViolationWindow || i > 0 && age > v.Violations[i-1] {
 			return false
 		}
 	}
 	for i, w := range v.Windows {
-		if w.N < 1 || w.N > maxCount || w.W < time.Second || w.W > maxSeconds*time.Second || w.W%time.Second != 0 {
+		if w.N < 1 || w.N > MaxCount || w.W < time.Second || w.W > MaxSeconds*time.Second || w.W%time.Second != 0 {
 			return false
 		}
 		if slices.ContainsFunc(v.Windows[:i], func(o SavedWindow) bool { return o.W == w.W }) {
@@ -151,7 +151,7 @@ func (v Saved) Valid() bool {
 		}
 		for _, list := range [...][]SavedCharge{w.Own, w.Others} {
 			for k, c := range list {
-				if c.N < 1 || c.N > maxCount || c.Age > w.W || c.Age < -time.Minute || k > 0 && c.Age > list[k-1].Age {
+				if c.N < 1 || c.N > MaxCount || c.Age > w.W || c.Age < -time.Minute || k > 0 && c.Age > list[k-1].Age {
 					return false
 				}
 			}

@@ -24,9 +24,9 @@ type Scope struct {
 	shares   []Share // of each budget, see Allot
 }
 
-// silentAnswers is how many counted answers in a row without limits show that
+// SilentAnswers is how many counted answers in a row without limits show that
 // a scope has none to tell of.
-const silentAnswers = 3
+const SilentAnswers = 3
 
 // NewScope makes a scope of which nothing is known but the quotas assumed for
 // it. Until an answer tells, calls go one by one, the first not before start.
@@ -168,19 +168,19 @@ func (s *Scope) passed(sentAt Instant) {
 // reports whether there are windows now that calls under way aren't charged
 // on.
 func (s *Scope) learn(now Instant, limits, counts string, counted bool, h *Hold, j time.Duration) (fresh bool) {
-	var buf, cbuf [maxQuotas]pair
-	quotas, ok := parseLimits(limits, buf[:0])
+	var buf, cbuf [MaxQuotas]Quota
+	quotas, ok := ParseLimits(limits, buf[:0])
 	if !ok || len(quotas) == 0 {
 		// R12: an absent header says nothing; nor does a garbled one.
 		if counted && !s.known {
-			if s.silent++; s.silent >= silentAnswers {
+			if s.silent++; s.silent >= SilentAnswers {
 				s.known, s.solo = true, s.strikes > 0
 			}
 		}
 		return false
 	}
 	// A limit without a count has an unknown count.
-	seen, ok := parsePairs(counts, cbuf[:0])
+	seen, ok := ParseCounts(counts, cbuf[:0])
 	if !ok {
 		seen = nil
 	}
@@ -195,25 +195,25 @@ func (s *Scope) learn(now Instant, limits, counts string, counted bool, h *Hold,
 		s.toldBy = sentAt
 		// R12: a present header without a known window removes it.
 		s.windows = slices.DeleteFunc(s.windows, func(w *window) bool {
-			_, stays := lookup(quotas, w.quota.W)
+			_, stays := NumberFor(quotas, w.quota.W)
 			return !stays
 		})
 	}
 	for _, q := range quotas {
-		i := slices.IndexFunc(s.windows, func(w *window) bool { return w.quota.W == q.w }) // R11: join by window seconds, never by position
-		count, told := lookup(seen, q.w)
+		i := slices.IndexFunc(s.windows, func(w *window) bool { return w.quota.W == q.W }) // R11: join by window seconds, never by position
+		count, told := NumberFor(seen, q.W)
 		if i < 0 && !current {
 			continue
 		}
 		if i < 0 {
-			w := newWindow(Quota{q.n, q.w})
+			w := newWindow(Quota{q.N, q.W})
 			if told {
 				// Calls from before the window was known. Those under way may
 				// be among them, but none that is still to be counted is.
 				if s.leasing == nil {
-					w.answered.push(now, min(count-1, q.n), w.span)
+					w.answered.push(now, min(count-1, q.N), w.span)
 				} else { // they may be other replicas'
-					w.others.push(now, min(count-1, q.n), w.span)
+					w.others.push(now, min(count-1, q.N), w.span)
 				}
 				w.note(now, count, h, j)
 			}
@@ -227,10 +227,10 @@ func (s *Scope) learn(now Instant, limits, counts string, counted bool, h *Hold,
 		}
 		w := s.windows[i]
 		if current {
-			if q.n < w.quota.N {
+			if q.N < w.quota.N {
 				s.lowered, s.tighter = now, now
 			}
-			w.setLimit(now, q.n)
+			w.setLimit(now, q.N)
 		}
 		if told {
 			w.note(now, count, h, j)

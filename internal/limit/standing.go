@@ -5,13 +5,13 @@ package limit
 type Standing struct {
 	Told   bool // by Riot; else the quotas are assumed, or of a process before
 	Halved int  // how often the limits are, after violations
-	quotas [maxQuotas]Quota
+	quotas [MaxQuotas]Quota
 	n      int
 }
 
 // Standing gives how the scope's limits stand.
 func (s *Scope) Standing() Standing {
-	st := Standing{Told: s.toldBy != 0, Halved: s.breaker.level, n: min(len(s.windows), maxQuotas)}
+	st := Standing{Told: s.toldBy != 0, Halved: s.breaker.level, n: min(len(s.windows), MaxQuotas)}
 	for i := range st.n {
 		st.quotas[i] = s.windows[i].quota
 	}

@@ -128,7 +128,7 @@ type Fact struct {
 	Method  string // empty: the application's scope
 	SentAgo time.Duration
 	Passed  bool // the call succeeded: counted, and no 429
-	Counted bool // Riot counts answers of this status: see silentAnswers
+	Counted bool // Riot counts answers of this status: see SilentAnswers
 
 	// Limits are those of the header, nil if there was none; Counts Riot's
 	// counts in them. Bases are of the Reply that granted the call.

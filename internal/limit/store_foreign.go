@@ -25,7 +25,7 @@ type storeForeign struct {
 
 // calm says that others have been seen lately: a burst would be blind for what
 // they do meanwhile.
-func (w *storeWindow) calm(now millis) bool { return w.seen > 0 && now-w.seen < calmWindows*w.w }
+func (w *storeWindow) calm(now millis) bool { return w.seen > 0 && now-w.seen < CalmWindows*w.w }
 
 // awaited reports whether a count is to come: of a permit that was granted after
 // the one whose count came last. A permit whose count never comes is not waited

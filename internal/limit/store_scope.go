@@ -144,7 +144,7 @@ func (s *storeScope) learn(now millis, f Fact, margin millis) (news bool) {
 		s.known, s.silent = true, 0
 	case f.Counted && !s.known:
 		s.silent++
-		s.known = s.silent >= silentAnswers
+		s.known = s.silent >= SilentAnswers
 	}
 	if f.Level > 0 && f.Level >= s.level {
 		s.level, s.levelBy = f.Level, now+levelLasts
@@ -182,14 +182,14 @@ func (s *storeScope) learnLimits(now, sent millis, f Fact, margin millis) (news 
 		})
 	}
 	for _, q := range f.Limits {
-		count, told := quotaOf(f.Counts, q)
+		count, told := NumberFor(f.Counts, q.W)
 		w := findStoreWindow(s.windows, q.W.Milliseconds()) // R11: join by window seconds, never by position
 		switch {
 		case w != nil:
 			if current && w.setLimit(now, q.N) {
 				news = true
 			}
-			basis, granted := basisOf(f.Bases, q.W)
+			basis, granted := BasisFor(f.Bases, q.W)
 			if told && granted && (quick || now-sent <= w.w) && w.count(now, sent, latest, count, basis) {
 				news = true
 			}
@@ -206,18 +206,8 @@ func (s *storeScope) learnLimits(now, sent millis, f Fact, margin millis) (news 
 	return news
 }
 
-// quotaOf gives the number that a list has for the window of q.
-func quotaOf(list []Quota, q Quota) (n int, ok bool) {
-	for _, x := range list {
-		if x.W == q.W {
-			return x.N, true
-		}
-	}
-	return 0, false
-}
-
-// basisOf gives what a list has for a window of that length.
-func basisOf(list []Basis, w time.Duration) (b Basis, ok bool) {
+// BasisFor gives what a list has for a window of that length.
+func BasisFor(list []Basis, w time.Duration) (b Basis, ok bool) {
 	for _, x := range list {
 		if x.W == w {
 			return x, true

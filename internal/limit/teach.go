@@ -30,14 +30,14 @@ func (h *Hold) Teach(now Instant, a Answer, l Lesson, app, method *Scope) [2]Fac
 
 // quotas reads a header of limits or counts; nil for one that says nothing.
 func quotas(header string) []Quota {
-	var buf [maxQuotas]pair
-	pairs, ok := parsePairs(header, buf[:0])
+	var buf [MaxQuotas]Quota
+	pairs, ok := ParseCounts(header, buf[:0])
 	if !ok {
 		return nil
 	}
 	var list []Quota
 	for _, p := range pairs {
-		list = append(list, Quota{p.n, p.w})
+		list = append(list, Quota{p.N, p.W})
 	}
 	return list
 }
@@ -60,13 +60,13 @@ func (s *Scope) Urgency(f Fact) Urgency {
 		return Redundant
 	}
 	v := &l.view
-	if f.Stop > 0 || !v.Known || v.Solo || v.Stop > 0 || f.Limits != nil && !v.has(f.Limits) {
+	if f.Stop > 0 || !v.Known || v.Solo || v.Stop > 0 || f.Limits != nil && !v.Has(f.Limits) {
 		return AtOnce
 	}
 	others := 0
 	for _, w := range v.Windows {
-		count, told := quotaOf(f.Counts, w.Quota)
-		b, granted := basisOf(f.Bases, w.W)
+		count, told := NumberFor(f.Counts, w.W)
+		b, granted := BasisFor(f.Bases, w.W)
 		if told && granted && count-b.Base-(w.Used-w.Base) > w.Others {
 			return Soon
 		}
@@ -78,8 +78,8 @@ func (s *Scope) Urgency(f Fact) Urgency {
 	return Redundant
 }
 
-// has reports whether the view's limits are these.
-func (v View) has(limits []Quota) bool {
+// Has reports whether the view's limits are these.
+func (v View) Has(limits []Quota) bool {
 	for _, q := range limits {
 		if !slices.ContainsFunc(v.Windows, func(w WindowView) bool { return w.Quota == q }) {
 			return false

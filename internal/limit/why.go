@@ -72,8 +72,8 @@ func (s *Scope) whyLeased(now Instant, p Policy) Why {
 	if !l.needed || l.next(now, p.Unpaced) <= now {
 		return Why{Until: now}
 	}
-	y := Why{Hindrance: Shared, Until: max(now, l.again[index(p.Unpaced)])}
-	switch l.why[index(p.Unpaced)] {
+	y := Why{Hindrance: Shared, Until: max(now, l.again[ClassIndex(p.Unpaced)])}
+	switch l.why[ClassIndex(p.Unpaced)] {
 	case WaitCharges:
 		y.Hindrance = Full
 	case WaitPace:
