@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 	"riftrelay/route"
 )
 
@@ -142,7 +142,7 @@ func (a *attempt) sent() bool {
 }
 
 // done tells the hooks how the try ended.
-func (a *attempt) done(resp *http.Response, err error, lesson limit.Lesson, again bool) {
+func (a *attempt) done(resp *http.Response, err error, lesson window.Lesson, again bool) {
 	e := AnswerEvent{
 		At: a.began.Add(a.took), Route: a.route, Priority: a.priority, Key: a.permit.Key(), Try: a.try, Kind: lesson.Kind, Own: lesson.Kind.Own(), Duration: a.took, Err: err, Retry: again,
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 	"riftrelay/route"
 )
 
@@ -67,8 +67,8 @@ func (ids budgetIDs) on(budget uint16, r route.Route) uint16 {
 // a budget are charged on its ceiling, and on those of its overrides that are larger:
 // these count all of its calls. The calls of an override that is smaller have both
 // ceilings; those of a larger one may go beyond the budget's.
-func (ids budgetIDs) application(shares []float64) []limit.Share {
-	list := make([]limit.Share, len(ids.of))
+func (ids budgetIDs) application(shares []float64) []window.Share {
+	list := make([]window.Share, len(ids.of))
 	larger := make([][]uint16, len(shares))
 	for i, of := range ids.of {
 		if i >= len(shares) && ids.share[i] > shares[of-1] {
@@ -79,11 +79,11 @@ func (ids budgetIDs) application(shares []float64) []limit.Share {
 		id, budget := uint16(i+1), of
 		switch {
 		case id == budget:
-			list[i] = limit.Share{Of: shares[i], On: []uint16{id}, Bind: 1}
+			list[i] = window.Share{Of: shares[i], On: []uint16{id}, Bind: 1}
 		case ids.share[i] > shares[budget-1]:
-			list[i] = limit.Share{Of: ids.share[i], On: []uint16{id, budget}, Bind: 1}
+			list[i] = window.Share{Of: ids.share[i], On: []uint16{id, budget}, Bind: 1}
 		default:
-			list[i] = limit.Share{Of: ids.share[i], On: []uint16{id, budget}, Bind: 2}
+			list[i] = window.Share{Of: ids.share[i], On: []uint16{id, budget}, Bind: 2}
 		}
 		for _, other := range larger[budget-1] {
 			if other != id {
@@ -95,8 +95,8 @@ func (ids budgetIDs) application(shares []float64) []limit.Share {
 }
 
 // method returns the budgets' shares of a method's windows.
-func (ids budgetIDs) method(shares []float64) []limit.Share {
-	list := make([]limit.Share, len(ids.of))
+func (ids budgetIDs) method(shares []float64) []window.Share {
+	list := make([]window.Share, len(ids.of))
 	for i := range list {
 		list[i].Of = ids.share[i]
 		if i < len(shares) {
@@ -107,7 +107,7 @@ func (ids budgetIDs) method(shares []float64) []limit.Share {
 }
 
 // sharesOf returns, for admission, the budgets' shares of a scope.
-func sharesOf(budgets []Budget, ids budgetIDs) func(host, method string) []limit.Share {
+func sharesOf(budgets []Budget, ids budgetIDs) func(host, method string) []window.Share {
 	if len(budgets) == 0 {
 		return nil
 	}
@@ -116,7 +116,7 @@ func sharesOf(budgets []Budget, ids budgetIDs) func(host, method string) []limit
 		same[i] = b.Share
 	}
 	application, methods := ids.application(same), ids.method(same)
-	return func(host, method string) []limit.Share {
+	return func(host, method string) []window.Share {
 		shares := make([]float64, len(budgets))
 		for i, b := range budgets {
 			shares[i] = b.share(host, method)

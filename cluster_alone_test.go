@@ -156,7 +156,7 @@ func TestStoreClockJumpsAndForgetsReplicas(t *testing.T) {
 		lib.Pacing = riftrelay.Burst
 		f := newFlock(t, oneLimit("100:2"), lib)
 		var jumped atomic.Bool
-		f.wrap = func(s limit.Store) limit.Store { return &jumpy{s, &jumped} }
+		f.wrap = func(s limit.Store) limit.Store { return &jumpy{Store: s, jumped: &jumped} }
 		for range 3 {
 			f.add(t, time.Millisecond)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"riftrelay"
 	"riftrelay/internal/limit"
+	"riftrelay/internal/memstore"
 	"riftrelay/riotsim"
 )
 
@@ -105,7 +106,7 @@ func (s *farStore) Beat(ctx context.Context, replica string, keys []limit.KeyHea
 // flock is replicas on one edge and one store.
 type flock struct {
 	edge     *riotsim.Edge
-	store    *limit.MemoryStore
+	store    *memstore.MemoryStore
 	away     atomic.Bool
 	lib      riftrelay.Config
 	replicas []*replica
@@ -161,7 +162,7 @@ func newFlock(t *testing.T, cfg riotsim.Config, lib riftrelay.Config, trips ...t
 		t.Fatal(err)
 	}
 	began := time.Now()
-	f := &flock{edge: edge, lib: lib, store: limit.NewMemoryStore(func() limit.Instant { return limit.Instant(time.Since(began)) })}
+	f := &flock{edge: edge, lib: lib, store: memstore.NewMemoryStore(func() limit.Instant { return limit.Instant(time.Since(began)) })}
 	for _, trip := range trips {
 		f.add(t, trip)
 	}

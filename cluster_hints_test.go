@@ -12,6 +12,7 @@ import (
 
 	"riftrelay"
 	"riftrelay/internal/limit"
+	"riftrelay/internal/memstore"
 	"riftrelay/riotsim"
 	"riftrelay/route"
 )
@@ -72,13 +73,13 @@ func (s listened) Hints(ctx context.Context) <-chan limit.Hint {
 func TestClosedLimitersListenNoLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		store := limit.NewMemoryStore(func() limit.Instant { return limit.Instant(time.Since(began)) })
+		store := memstore.NewMemoryStore(func() limit.Instant { return limit.Instant(time.Since(began)) })
 		defer store.Close()
 		var now atomic.Int64
 		for range 50 {
 			cfg := patient
 			cfg.Keys = []riftrelay.Key{{Name: "main", Value: "RGAPI-sim"}}
-			cfg.Store = listened{store, &now}
+			cfg.Store = listened{Store: store, now: &now}
 			l, err := riftrelay.New(cfg)
 			if err != nil {
 				t.Fatal(err)

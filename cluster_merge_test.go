@@ -43,7 +43,7 @@ func TestLostAnswersToWhatWasSpentAlone(t *testing.T) {
 					began := time.Now()
 					f := newFlock(t, oneLimit("1000:120"), patient)
 					var left, merges atomic.Int64
-					f.wrap = func(s limit.Store) limit.Store { return forgetful{s, &left, &merges} }
+					f.wrap = func(s limit.Store) limit.Store { return forgetful{Store: s, lose: &left, merges: &merges} }
 					f.add(t, time.Millisecond)
 					during(t, 140*time.Second, func(ctx context.Context, wg *sync.WaitGroup) {
 						f.replicas[0].load(ctx, wg, 50, byPUUID)

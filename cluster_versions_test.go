@@ -10,6 +10,7 @@ import (
 
 	"riftrelay"
 	"riftrelay/internal/limit"
+	"riftrelay/internal/memstore"
 	"riftrelay/riotsim"
 )
 
@@ -64,9 +65,9 @@ func TestReplicasOfTwoVersions(t *testing.T) {
 			f := newFlock(t, cfg, lib)
 			all := &layouts{last: map[string]time.Time{}}
 			began := time.Now()
-			second := limit.NewMemoryStore(func() limit.Instant { return limit.Instant(time.Since(began)) })
+			second := memstore.NewMemoryStore(func() limit.Instant { return limit.Instant(time.Since(began)) })
 			version := func(name string, budgets limit.Store) {
-				f.wrap = func(s limit.Store) limit.Store { return &layout{s, budgets, name, all} }
+				f.wrap = func(s limit.Store) limit.Store { return &layout{Store: s, budgets: budgets, name: name, all: all} }
 			}
 			var wg sync.WaitGroup
 			var stops []context.CancelFunc

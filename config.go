@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 	"riftrelay/route"
 )
 
@@ -169,7 +170,7 @@ func (c Config) withDefaults() (Config, []limit.Quota, error) {
 	c.Budgets = cloneBudgets(c.Budgets)
 	c.checkBudgets(bad)
 	if c.ViolationLimit == 0 {
-		c.ViolationLimit = limit.DefaultTolerance
+		c.ViolationLimit = window.DefaultTolerance
 	}
 	if c.QueueCapacity == 0 {
 		c.QueueCapacity = DefaultQueueCapacity

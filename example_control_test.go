@@ -10,6 +10,7 @@ import (
 
 	"riftrelay"
 	"riftrelay/internal/limit"
+	"riftrelay/internal/memstore"
 	"riftrelay/riotsim"
 	"riftrelay/route"
 )
@@ -152,7 +153,7 @@ func ExampleLimiter_SaveState() {
 // in one process. Package redisstore has one for real.
 func ExampleConfig_store() {
 	began := time.Now()
-	store := limit.NewMemoryStore(func() limit.Instant { return limit.Instant(time.Since(began)) })
+	store := memstore.NewMemoryStore(func() limit.Instant { return limit.Instant(time.Since(began)) })
 	defer store.Close()
 	edge := riot()
 	for _, replica := range []string{"a", "b"} {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"riftrelay/internal/limit"
 	"riftrelay/internal/sched"
+	"riftrelay/internal/window"
 	"riftrelay/route"
 )
 
@@ -114,7 +114,7 @@ func (p Permit) Observe(status int, h http.Header) { p.observe(status, h) }
 
 // learned is what an answer taught.
 type learned struct {
-	limit.Lesson
+	window.Lesson
 	elsewhere *held // a key that can serve the call, where its own can't
 }
 
@@ -122,7 +122,7 @@ func (p Permit) observe(status int, h http.Header) learned {
 	if p.l == nil {
 		return learned{}
 	}
-	a := limit.Answer{
+	a := window.Answer{
 		Status:      status,
 		AppLimit:    joined(h, "X-App-Rate-Limit"),
 		AppCount:    joined(h, "X-App-Rate-Limit-Count"),

@@ -7,6 +7,7 @@ import (
 
 	"riftrelay/internal/limit"
 	"riftrelay/internal/sched"
+	"riftrelay/internal/window"
 	"riftrelay/route"
 )
 
@@ -190,7 +191,7 @@ func nameOf(id int, names []string) string {
 }
 
 // windows gives windows of a scope with so many calls in flight.
-func windows(list []limit.WindowState, inFlight int) []WindowState {
+func windows(list []window.WindowState, inFlight int) []WindowState {
 	states := make([]WindowState, len(list))
 	for i, w := range list {
 		states[i] = WindowState{Limit: w.N, Window: w.W, Used: w.Used, Others: w.Others, Peers: w.Peers, InFlight: min(inFlight, w.Used-w.Others), ResetIn: w.ResetIn}

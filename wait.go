@@ -6,6 +6,7 @@ import (
 
 	"riftrelay/internal/limit"
 	"riftrelay/internal/sched"
+	"riftrelay/internal/window"
 )
 
 // WaitKind says what sort of thing a call waits for.
@@ -116,7 +117,7 @@ func waitOf(y sched.Why, key string, now limit.Instant) Wait {
 		w.Scope = "method"
 	case sched.Service:
 		w.Scope = "service"
-		if y.Hindrance == limit.Stopped {
+		if y.Hindrance == window.Stopped {
 			w.Kind = WaitService
 			return w
 		}
@@ -127,27 +128,27 @@ func waitOf(y sched.Why, key string, now limit.Instant) Wait {
 	}
 	w.Limit, w.Window, w.Used, w.Others = y.Window.N, y.Window.W, y.Window.Used, y.Window.Others
 	switch y.Hindrance {
-	case limit.Full:
+	case window.Full:
 		w.Kind = WaitWindow
-	case limit.Paced:
+	case window.Paced:
 		w.Kind = WaitPacing
-	case limit.Reserved:
+	case window.Reserved:
 		w.Kind = WaitOthers
-	case limit.Stopped:
+	case window.Stopped:
 		w.Kind = WaitCooldown
-	case limit.Solo:
+	case window.Solo:
 		w.Kind = WaitSynchronising
-	case limit.Shared:
+	case window.Shared:
 		w.Kind = WaitReplicas
-	case limit.Free:
+	case window.Free:
 		w.Kind, w.Until = WaitTurn, 0
 	}
 	switch y.Rule {
-	case limit.OfBudget:
+	case window.OfBudget:
 		w.Kind = WaitBudget
-	case limit.Owners:
+	case window.Owners:
 		w.Kind = WaitOwnLimit
-	case limit.Riots:
+	case window.Riots:
 	}
 	return w
 }

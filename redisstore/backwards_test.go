@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/memstore"
 )
 
 // A server's clock that is set back stops the time of each budget until the
 // clock has caught up: what is granted meanwhile counts from there.
 func TestTimeNeverRunsBackwards(t *testing.T) {
 	now := int64(1_790_000_000_000)
-	memory := limit.NewMemoryStore(func() limit.Instant { return limit.Instant((now - 1) * 1_000_000) })
+	memory := memstore.NewMemoryStore(func() limit.Instant { return limit.Instant((now - 1) * 1_000_000) })
 	stored := bare{realWithClock(t, startServer(t)), &now}
 	for name, admit := range map[string]func(*limit.Ask) (limit.Reply, error){
 		"memory": func(a *limit.Ask) (limit.Reply, error) { return memory.Admit(t.Context(), a) },

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/memstore"
 )
 
 // The store in Redis gives the same answers as the one in memory, to all that
@@ -90,7 +91,7 @@ func (b bare) Beat(replica string, keys []limit.KeyHealth) (limit.Peers, error) 
 func compareSteps(t *testing.T, seed uint64, steps int, s *Store, setTime func(ms int64)) {
 	t.Helper()
 	now := int64(1_790_000_000_000)
-	memory := limit.NewMemoryStore(func() limit.Instant { return limit.Instant((now - 1) * 1_000_000) })
+	memory := memstore.NewMemoryStore(func() limit.Instant { return limit.Instant((now - 1) * 1_000_000) })
 	stored := bare{s, &now}
 	e := newEvents(seed)
 	granted := 0

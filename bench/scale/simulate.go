@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/memstore"
 )
 
 // plan is what is simulated.
@@ -53,7 +54,7 @@ type world struct {
 	plan
 	now    limit.Instant
 	todo   agenda
-	store  *limit.MemoryStore
+	store  *memstore.MemoryStore
 	desks  map[place]*desk
 	users  map[limit.Budget][]*desk
 	hints  <-chan limit.Hint
@@ -97,7 +98,7 @@ var (
 
 func (p plan) simulate() result {
 	w := &world{plan: p, now: 1, desks: map[place]*desk{}, users: map[limit.Budget][]*desk{}}
-	w.store = limit.NewMemoryStore(func() limit.Instant { return w.now })
+	w.store = memstore.NewMemoryStore(func() limit.Instant { return w.now })
 	w.hints = w.store.Hints(context.Background())
 	w.began = w.now.Add(warmUp)
 	if p.forget {

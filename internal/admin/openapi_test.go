@@ -44,7 +44,7 @@ func TestDescription(t *testing.T) {
 	d := admin.Describe("v1")
 	doc := valid(t, d)
 	h := admin.Handler(admin.Options{
-		Clients: clients, Connections: connections, Limiter: operable{fixed{wait: 1500 * time.Millisecond}}, Matcher: route.Default(), Guard: admin.Guard{Loopback: func() bool { return true }},
+		Clients: clients, Connections: connections, Limiter: operable{fixed: fixed{wait: 1500 * time.Millisecond}}, Matcher: route.Default(), Guard: admin.Guard{Loopback: func() bool { return true }},
 		Reload: func() (admin.Reloaded, error) {
 			return admin.Changes([]riftrelay.Key{{Name: "a", Value: "x"}, {Name: "b"}}, []riftrelay.Key{{Name: "a", Value: "y"}, {Name: "c"}}), nil
 		},

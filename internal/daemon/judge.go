@@ -9,6 +9,7 @@ import (
 
 	"riftrelay"
 	"riftrelay/internal/limit"
+	"riftrelay/internal/memstore"
 	"riftrelay/internal/redisserver"
 )
 
@@ -27,7 +28,7 @@ func newJudge() (judge, error) {
 	bin, err := redisserver.Find()
 	if errors.Is(err, redisserver.ErrNone) {
 		began := time.Now()
-		store := limit.NewMemoryStore(func() limit.Instant { return limit.Instant(time.Since(began)) })
+		store := memstore.NewMemoryStore(func() limit.Instant { return limit.Instant(time.Since(began)) })
 		return judge{name: "a store in memory, for there is no redis-server here", store: keptOpen{store}}, nil
 	}
 	if err != nil {

@@ -2,7 +2,6 @@ package limit
 
 import (
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -72,21 +71,3 @@ func (r *Reply) checkGrants(ask *Ask) error {
 // mostWindows bounds those of one view: several headers' in a store that has
 // seen several.
 const mostWindows = 4 * MaxQuotas
-
-func (v *View) check() error {
-	if v.Stop < 0 || v.Stop > MaxSeconds*time.Second || int(v.Cause) >= len(kindNames) || v.Level < 0 || v.Level > MaxHalvings {
-		return fmt.Errorf("limit: a store's answer has a stop of %v for cause %d, at level %d", v.Stop, v.Cause, v.Level)
-	}
-	if len(v.Windows) > mostWindows {
-		return fmt.Errorf("limit: a store's answer has %d windows of one scope; allowed: %d", len(v.Windows), mostWindows)
-	}
-	for i, w := range v.Windows {
-		if w.N < 1 || w.N > MaxCount || w.W < time.Millisecond || w.W > MaxSeconds*time.Second || w.Used < 0 || w.Others < 0 {
-			return fmt.Errorf("limit: a store's answer has the limit %d in %v, of which %d and %d are used", w.N, w.W, w.Used, w.Others)
-		}
-		if slices.ContainsFunc(v.Windows[:i], func(o WindowView) bool { return o.W == w.W }) {
-			return fmt.Errorf("limit: a store's answer has two limits in %v", w.W)
-		}
-	}
-	return nil
-}

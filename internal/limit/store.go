@@ -181,16 +181,6 @@ type Basis struct {
 	Base, Used int
 }
 
-// View is what a store knows of a scope.
-type View struct {
-	Known   bool
-	Solo    bool          // calls go one by one, or one has gone ahead: its Fact is waited for
-	Stop    time.Duration // left of a stop
-	Cause   Kind
-	Level   int
-	Windows []WindowView
-}
-
 // WindowView is one limit.
 type WindowView struct {
 	Quota

@@ -7,12 +7,13 @@ import (
 
 	"riftrelay/internal/limit"
 	"riftrelay/internal/limittest"
+	"riftrelay/internal/memstore"
 )
 
 // memory is the reference, on a clock that is set.
 func memory(testing.TB) limittest.Harness {
 	now := limit.Instant(time.Hour)
-	store := limit.NewMemoryStore(func() limit.Instant { return now })
+	store := memstore.NewMemoryStore(func() limit.Instant { return now })
 	return limittest.Harness{
 		Store: store,
 		Wait:  func(d time.Duration) { now = now.Add(d) },

@@ -51,7 +51,7 @@ func TestSchemaIsThatOfJSON(t *testing.T) {
 	half := 0.5
 	for _, v := range []tree{
 		{Leaves: []leaf{}, At: time.Unix(0, 0).UTC()},
-		{Name: "x", Count: -1, Big: 1 << 40, Share: 0.25, At: time.Now(), Leaf: leaf{true}, Leaves: []leaf{{}, {true}}, Maybe: &half, Parent: &tree{Leaves: []leaf{}}, Extra: "e", Secret: "s", hidden: 1},
+		{Name: "x", Count: -1, Big: 1 << 40, Share: 0.25, At: time.Now(), Leaf: leaf{On: true}, Leaves: []leaf{{}, {On: true}}, Maybe: &half, Parent: &tree{Leaves: []leaf{}}, Extra: "e", Secret: "s", hidden: 1},
 	} {
 		text, err := json.Marshal(v)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 )
 
 // A million addresses, each with a call of its own, cost no more than the calls
@@ -21,7 +22,7 @@ func TestMillionAddressesLeaveNothing(t *testing.T) {
 		switch {
 		case p != nil:
 			m.Sent(now, p)
-			m.Answer(now, p, limit.Answer{Status: 200})
+			m.Answer(now, p, window.Answer{Status: 200})
 		case why.Reason == None:
 			waiting = append(waiting, w)
 		}

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 )
 
 // What the machine alone costs:
 //
 //	go test -run - -bench . -benchmem ./admit
 
-var plain = limit.Answer{Status: 200, AppLimit: "1000000:10", MethodLimit: "1000000:10"}
+var plain = window.Answer{Status: 200, AppLimit: "1000000:10", MethodLimit: "1000000:10"}
 
 // BenchmarkStraight admits, writes and answers a call with nobody in its way,
 // while more and more is known and waits elsewhere.
@@ -40,7 +41,7 @@ func BenchmarkStraight(b *testing.B) {
 					b.Fatalf("%+v", why)
 				}
 				m.Sent(now, p)
-				m.Answer(now, p, limit.Answer{Status: 200})
+				m.Answer(now, p, window.Answer{Status: 200})
 				m.Poll(now, nobody)
 			}
 		})
@@ -105,7 +106,7 @@ func BenchmarkContended(b *testing.B) {
 					m.Poll(now, let)
 					for _, p := range flights {
 						m.Sent(now, p)
-						m.Answer(now, p, limit.Answer{Status: 200})
+						m.Answer(now, p, window.Answer{Status: 200})
 						done++
 					}
 					flights = flights[:0]
@@ -159,7 +160,7 @@ func BenchmarkQueue(b *testing.B) {
 func BenchmarkBudget(b *testing.B) {
 	for name, r := range map[string]Request{"none": {}, "budget": {Budget: 2}, "pacing": {Pacing: 101}} {
 		b.Run(name, func(b *testing.B) {
-			m := known(b, Config{Keys: 1, Burst: 1, Shares: func(_, _ string) []limit.Share { return []limit.Share{{Of: 0.3}, {Of: 0.5}} }}, "100000:1", "100000:1")
+			m := known(b, Config{Keys: 1, Burst: 1, Shares: func(_, _ string) []window.Share { return []window.Share{{Of: 0.3}, {Of: 0.5}} }}, "100000:1", "100000:1")
 			r.Host, r.Method, r.Pin, r.Deadline = "euw1", "/x", -1, limit.Never
 			now, w := hour, new(Waiter)
 			b.ReportAllocs()
@@ -170,7 +171,7 @@ func BenchmarkBudget(b *testing.B) {
 					b.Fatalf("%+v", why)
 				}
 				m.Sent(now, p)
-				m.Answer(now, p, limit.Answer{Status: 200})
+				m.Answer(now, p, window.Answer{Status: 200})
 			}
 		})
 	}

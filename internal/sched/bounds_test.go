@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 )
 
 func heapInUse() uint64 {
@@ -30,7 +31,7 @@ func TestJunkNames(t *testing.T) {
 				r = Request{Host: "euw1", Method: fmt.Sprint("/", round, i), Pin: -1, High: true}
 			}
 			if p, _ := m.Enqueue(now, new(Waiter), r); p != nil {
-				m.Answer(now, p, limit.Answer{Status: 200, AppLimit: "1000:1", MethodLimit: "1000:1"})
+				m.Answer(now, p, window.Answer{Status: 200, AppLimit: "1000:1", MethodLimit: "1000:1"})
 			}
 			m.Poll(now, func(*Waiter, *Permit) {})
 		}
@@ -64,16 +65,16 @@ func TestSweepKeepsWhatCounts(t *testing.T) {
 		}
 		return p, w
 	}
-	none := limit.Answer{Status: 200, AppLimit: "10:1", MethodLimit: "10:1"}
+	none := window.Answer{Status: 200, AppLimit: "10:1", MethodLimit: "10:1"}
 	underWay, _ := ask("permit", "/x")
 	first, _ := ask("waiter", "/x")
 	_, waiter := ask("waiter", "/y")
 	charged, _ := ask("application charge", "/x")
-	m.Answer(now, charged, limit.Answer{Status: 200, AppLimit: "10:600", MethodLimit: "10:1"})
+	m.Answer(now, charged, window.Answer{Status: 200, AppLimit: "10:600", MethodLimit: "10:1"})
 	charged, _ = ask("method charge", "/x")
-	m.Answer(now, charged, limit.Answer{Status: 200, AppLimit: "10:1", MethodLimit: "10:600"})
+	m.Answer(now, charged, window.Answer{Status: 200, AppLimit: "10:1", MethodLimit: "10:600"})
 	stopped, _ := ask("stop", "/x")
-	m.Answer(now, stopped, limit.Answer{Status: 429, Type: "service", RetryAfter: []string{"600"}})
+	m.Answer(now, stopped, window.Answer{Status: 429, Type: "service", RetryAfter: []string{"600"}})
 	for i := 0; len(m.hosts) < maxHosts; i++ {
 		p, _ := ask(fmt.Sprint("idle", i), "/x")
 		m.Answer(now, p, none)

@@ -1,6 +1,9 @@
 package sched
 
-import "riftrelay/internal/limit"
+import (
+	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
+)
 
 // class tells lanes apart that wait for different budgets.
 type class struct {
@@ -20,11 +23,11 @@ type bucket struct {
 	host     *host
 	method   string
 	keyless  bool
-	parts    int        // see Config.Parts
-	service  limit.Gate // stops all keys
-	set      *scopeSet  // its scopes, which others may have too
-	endpoint *endpoint  // its API on the host
-	tighter  bool       // in Machine.tighter
+	parts    int         // see Config.Parts
+	service  window.Gate // stops all keys
+	set      *scopeSet   // its scopes, which others may have too
+	endpoint *endpoint   // its API on the host
+	tighter  bool        // in Machine.tighter
 	lanes    []*lane
 	queued   int
 	normal   int // of queued, those of normal priority
@@ -87,7 +90,7 @@ func (m *Machine) owedIn(now limit.Instant, b *bucket, key int) *lane {
 }
 
 // fits reports whether a call of bucket b could go on the key.
-func (m *Machine) fits(now limit.Instant, b *bucket, key int, p limit.Policy) bool {
+func (m *Machine) fits(now limit.Instant, b *bucket, key int, p window.Policy) bool {
 	if key < 0 {
 		return m.method(b, 0).Next(now, p) <= now
 	}

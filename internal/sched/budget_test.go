@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 )
 
 // serveFor keeps queues filled for a time, each call answered 50 ms after it
@@ -44,7 +45,7 @@ func serveFor(t *testing.T, m *Machine, from, to limit.Instant, requests ...Requ
 		next := m.NextWake()
 		if len(flights) > 0 && flights[0].at <= next {
 			now = max(now, flights[0].at)
-			m.Answer(now, flights[0].p, limit.Answer{Status: 200})
+			m.Answer(now, flights[0].p, window.Answer{Status: 200})
 			flights = flights[1:]
 			continue
 		}
@@ -73,9 +74,9 @@ func TestOwedKeepsTheCeiling(t *testing.T) {
 		app, method string
 		keyless     bool
 	}{"application": {app: "100:10", method: "1000:1"}, "method": {app: "1000:1", method: "100:10"}, "keyless": {method: "100:10", keyless: true}} {
-		m := New(Config{Keys: 1, Burst: 1, Margin: 150e6, QueueCapacity: 100, QueueTotal: 100, Shares: func(_, _ string) []limit.Share { return []limit.Share{{Of: 0.02}} }})
+		m := New(Config{Keys: 1, Burst: 1, Margin: 150e6, QueueCapacity: 100, QueueTotal: 100, Shares: func(_, _ string) []window.Share { return []window.Share{{Of: 0.02}} }})
 		p, _ := m.Enqueue(0, new(Waiter), Request{Host: "euw1", Method: "/x", Keyless: c.keyless, Pin: -1, Deadline: limit.Never})
-		m.Answer(0, p, limit.Answer{Status: 200, AppLimit: c.app, MethodLimit: c.method})
+		m.Answer(0, p, window.Answer{Status: 200, AppLimit: c.app, MethodLimit: c.method})
 		r := Request{Host: "euw1", Method: "/x", Keyless: c.keyless, Pin: -1}
 		high, small := r, r
 		high.High, small.Budget = true, 1
@@ -92,7 +93,7 @@ func TestOwedKeepsTheCeiling(t *testing.T) {
 
 // A budget's ceiling is each key's, and each host's.
 func TestBudgetOfSeveralKeys(t *testing.T) {
-	m := known(t, Config{Keys: 2, Burst: 1, Shares: func(_, method string) []limit.Share { return []limit.Share{{Of: 0.3}} }}, "10:10", "")
+	m := known(t, Config{Keys: 2, Burst: 1, Shares: func(_, method string) []window.Share { return []window.Share{{Of: 0.3}} }}, "10:10", "")
 	teach(t, m, "na1", "/x", "10:10", "")
 	went := serveFor(t, m, hour, hour+9*second,
 		Request{Host: "euw1", Method: "/x", Pin: -1, Budget: 1}, Request{Host: "na1", Method: "/x", Pin: 1, Budget: 1})
@@ -110,7 +111,7 @@ func TestBudgetOfSeveralKeys(t *testing.T) {
 
 // What was saved tells nothing of budgets: restored charges count for none.
 func TestBudgetsAfterRestart(t *testing.T) {
-	cfg := Config{Keys: 1, Burst: 1, Shares: func(_, _ string) []limit.Share { return []limit.Share{{Of: 0.5}} }}
+	cfg := Config{Keys: 1, Burst: 1, Shares: func(_, _ string) []window.Share { return []window.Share{{Of: 0.5}} }}
 	m := known(t, cfg, "10:10", "")
 	serveFor(t, m, hour, hour+second, Request{Host: "euw1", Method: "/x", Pin: -1, Budget: 1})
 	saved := m.Save(hour + second)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 )
 
 // ChangeKind says what has changed.
@@ -53,7 +54,7 @@ type watch struct {
 
 // cooling is a stop that goes on.
 type cooling struct {
-	gate *limit.Gate
+	gate *window.Gate
 	end  Change
 }
 
@@ -79,7 +80,7 @@ func (m *Machine) Changes() (list []Change, lost int) {
 
 // take charges the scopes of a call, and tells whether that has found a time
 // without violations to be over.
-func (m *Machine) take(now limit.Instant, p *Permit, policy limit.Policy, app, method *limit.Scope) {
+func (m *Machine) take(now limit.Instant, p *Permit, policy window.Policy, app, method *window.Scope) {
 	b := p.bucket
 	if !m.cfg.Watch {
 		p.hold.Take(now, policy, &b.service, app, method)
@@ -103,25 +104,25 @@ func (m *Machine) take(now limit.Instant, p *Permit, policy limit.Policy, app, m
 
 // learn has the scopes of a call learn from its answer, and tells what that
 // changed.
-func (m *Machine) learn(now limit.Instant, p *Permit, a limit.Answer, app, method *limit.Scope) limit.Lesson {
+func (m *Machine) learn(now limit.Instant, p *Permit, a window.Answer, app, method *window.Scope) window.Lesson {
 	b := p.bucket
 	if !m.cfg.Watch {
-		return limit.Learn(now, a, &p.hold, &b.service, app, method, b.host.margin.J())
+		return window.Learn(now, a, &p.hold, &b.service, app, method, b.host.margin.J())
 	}
 	before := look(now, b, app, method)
-	lesson := limit.Learn(now, a, &p.hold, &b.service, app, method, b.host.margin.J())
+	lesson := window.Learn(now, a, &p.hold, &b.service, app, method, b.host.margin.J())
 	m.compare(now, b, p.Key, app, method, &before, lesson)
 	return lesson
 }
 
 // standing is how the scopes of a call stood before its answer.
 type standing struct {
-	limits [2]limit.Standing // application's, method's
-	cools  [3]bool           // and the service's
+	limits [2]window.Standing // application's, method's
+	cools  [3]bool            // and the service's
 }
 
 // look notes how the scopes of a call stand; app may be nil.
-func look(now limit.Instant, b *bucket, app, method *limit.Scope) (s standing) {
+func look(now limit.Instant, b *bucket, app, method *window.Scope) (s standing) {
 	if app != nil {
 		s.limits[0] = app.Standing()
 		s.cools[0] = cools(now, &app.Gate)
@@ -131,13 +132,13 @@ func look(now limit.Instant, b *bucket, app, method *limit.Scope) (s standing) {
 	return s
 }
 
-func cools(now limit.Instant, g *limit.Gate) bool {
+func cools(now limit.Instant, g *window.Gate) bool {
 	left, _ := g.Cooldown(now)
 	return left > 0
 }
 
 // compare tells what the answer to a call on a key has changed.
-func (m *Machine) compare(now limit.Instant, b *bucket, key int, app, method *limit.Scope, before *standing, lesson limit.Lesson) {
+func (m *Machine) compare(now limit.Instant, b *bucket, key int, app, method *window.Scope, before *standing, lesson window.Lesson) {
 	after := look(now, b, app, method)
 	at := Change{At: now, Key: key, Part: Application, Host: b.host.name}
 	tripped := 0
@@ -155,7 +156,7 @@ func (m *Machine) compare(now limit.Instant, b *bucket, key int, app, method *li
 	m.compareStops(now, at, &b.service, before.cools[2])
 }
 
-func (m *Machine) compareLimits(at Change, before, after *limit.Standing, tripped bool) {
+func (m *Machine) compareLimits(at Change, before, after *window.Standing, tripped bool) {
 	for _, q := range after.Quotas() {
 		c := at
 		old, had := before.Of(q)
@@ -193,7 +194,7 @@ func (m *Machine) compareLimits(at Change, before, after *limit.Standing, trippe
 
 // compareStops tells of a stop that wasn't there before, and notes that its end
 // is to be told.
-func (m *Machine) compareStops(now limit.Instant, at Change, g *limit.Gate, before bool) {
+func (m *Machine) compareStops(now limit.Instant, at Change, g *window.Gate, before bool) {
 	left, cause := g.Cooldown(now)
 	if before || left == 0 {
 		return
@@ -227,7 +228,7 @@ func (m *Machine) endStops(now limit.Instant) {
 }
 
 // reached tells of the full windows that keep the calls of lane l from going.
-func (m *Machine) reached(now limit.Instant, l *lane, p limit.Policy) {
+func (m *Machine) reached(now limit.Instant, l *lane, p window.Policy) {
 	if !m.cfg.Watch {
 		return
 	}

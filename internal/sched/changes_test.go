@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 )
 
 // changes tells what the machine has to tell.
@@ -69,7 +70,7 @@ func TestChangesAreBounded(t *testing.T) {
 			if i == 0 {
 				app = "10000:1"
 			}
-			m.Answer(1, p, limit.Answer{Status: 200, AppLimit: app, MethodLimit: "10:1"})
+			m.Answer(1, p, window.Answer{Status: 200, AppLimit: app, MethodLimit: "10:1"})
 		}
 		kept, lost := m.Changes()
 		if watch && (len(kept) != maxChanges || lost != 11) || !watch && (len(kept) != 0 || lost != 0) {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 )
 
 // checkMachine holds what must be true of a machine between any two calls.
@@ -201,7 +202,7 @@ func earliest(m *Machine, now limit.Instant, l *lane) limit.Instant {
 }
 
 // policyOf gives the policy of a lane's calls, for a margin that stays.
-func policyOf(m *Machine, l *lane) limit.Policy {
+func policyOf(m *Machine, l *lane) window.Policy {
 	return m.policy(l.bucket.host, l.line.class, l.line.class.high)
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 )
 
 // TestFloodHoldsUpNobody has one client with thousands of calls waiting and a
@@ -20,7 +21,7 @@ func TestFloodHoldsUpNobody(t *testing.T) {
 				flood := Request{Host: "euw1", Method: "/x", Pin: -1, Client: "flood", Deadline: limit.Never}
 				answer := func(p *Permit) {
 					m.Sent(now, p)
-					m.Answer(now, p, limit.Answer{Status: 200})
+					m.Answer(now, p, window.Answer{Status: 200})
 				}
 				ask := func(r Request) (refused bool) {
 					p, why := m.Enqueue(now, &Waiter{Data: r.Client}, r)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 )
 
 // story is a machine with calls that have names, on a clock of its own.
@@ -116,7 +117,7 @@ func (s *story) do(line string) {
 			if p == nil {
 				s.t.Fatalf("%s: can't learn", line)
 			}
-			s.m.Answer(past, p, limit.Answer{Status: 200, AppLimit: a.named["app"], MethodLimit: cmp.Or(a.named["method"], wide)})
+			s.m.Answer(past, p, window.Answer{Status: 200, AppLimit: a.named["app"], MethodLimit: cmp.Or(a.named["method"], wide)})
 			s.m.Changes() // long ago as well
 		}
 	case "edge": // edge rtt=50ms app=20:1 /x=10:1: calls are answered by themselves

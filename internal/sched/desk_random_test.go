@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/memstore"
+	"riftrelay/internal/window"
 )
 
 // TestRandomOperationsWithAStore is TestRandomOperations for a machine whose
@@ -20,10 +22,10 @@ func TestRandomOperationsWithAStore(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 4))
 			c := &chaos{t: t, r: r, names: rand.New(rand.NewPCG(seed, 5)), waiting: map[*Waiter]int{}, now: limit.Instant(time.Hour), bursts: []float64{0}, stops: map[string]bool{}}
 			d := &deskChaos{chaos: c}
-			d.store = limit.NewMemoryStore(func() limit.Instant { return c.now })
+			d.store = memstore.NewMemoryStore(func() limit.Instant { return c.now })
 			c.m = New(Config{
 				Keys: 1 + r.IntN(3), Margin: 20 * time.Millisecond,
-				Shares:  func(_, method string) []limit.Share { return randomShares(method) },
+				Shares:  func(_, method string) []window.Share { return randomShares(method) },
 				Assumed: []limit.Quota{{N: 5, W: time.Second}}, QueueCapacity: 20, QueueTotal: 60, Shared: true,
 			})
 			c.m.SetHorizon(20 * time.Millisecond)
@@ -38,7 +40,7 @@ func TestRandomOperationsWithAStore(t *testing.T) {
 // deskChaos is chaos before a store, which answers when it likes.
 type deskChaos struct {
 	*chaos
-	store *limit.MemoryStore
+	store *memstore.MemoryStore
 	open  []*Ask
 }
 
@@ -128,7 +130,7 @@ func (d *deskChaos) finish() {
 		switch {
 		case len(d.permits) > 0:
 			p := d.take()
-			a := limit.Answer{Status: 200, AppLimit: "100:1", MethodLimit: "100:1"}
+			a := window.Answer{Status: 200, AppLimit: "100:1", MethodLimit: "100:1"}
 			if p.Key < 0 {
 				a.AppLimit = ""
 			}

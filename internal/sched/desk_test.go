@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 )
 
 // counter is a machine before a store that a test plays.
@@ -227,7 +228,7 @@ func TestDeskBoundsWhatItAsks(t *testing.T) {
 	}
 	for _, p := range c.let {
 		c.m.Sent(c.now, p)
-		c.m.Answer(c.now, p, limit.Answer{Status: 200})
+		c.m.Answer(c.now, p, window.Answer{Status: 200})
 	}
 	told := 0
 	for told < 2540 {
@@ -291,7 +292,7 @@ func TestDeskFailureTellsStopsAgain(t *testing.T) {
 	c.call("/x", 1, -1)
 	c.reply(c.only(), 1)
 	c.m.Sent(c.now, c.let[0])
-	c.m.Answer(c.now, c.let[0], limit.Answer{Status: 429, Type: "method", RetryAfter: []string{"3"}})
+	c.m.Answer(c.now, c.let[0], window.Answer{Status: 429, Type: "method", RetryAfter: []string{"3"}})
 	q := c.only()
 	if len(q.Done) != 1 || len(q.Facts) != 1 {
 		t.Fatalf("%+v", q.Ask)
@@ -309,7 +310,7 @@ func TestDeskLostStoreIsToldAll(t *testing.T) {
 	c.call("/x", 2, -1)
 	c.reply(c.only(), 1)
 	c.m.Sent(c.now, c.let[0])
-	c.m.Answer(c.now, c.let[0], limit.Answer{Status: 200, AppLimit: "20:1", MethodLimit: "10:1"})
+	c.m.Answer(c.now, c.let[0], window.Answer{Status: 200, AppLimit: "20:1", MethodLimit: "10:1"})
 	c.wait(500 * time.Millisecond)
 	q := c.only()
 	c.m.Replied(c.now, c.now, q, limit.Reply{Epoch: 2, Views: []limit.View{{}}, Waits: []limit.Wait{{In: time.Second, Why: limit.WaitStop}}})
@@ -370,7 +371,7 @@ func TestDeskForgetsKeys(t *testing.T) {
 	c.call("/x", 1, 1)
 	c.reply(c.only(), 1)
 	c.m.Sent(c.now, c.let[0])
-	c.m.Answer(c.now, c.let[0], limit.Answer{Status: 200, AppLimit: "20:1", MethodLimit: "10:1"})
+	c.m.Answer(c.now, c.let[0], window.Answer{Status: 200, AppLimit: "20:1", MethodLimit: "10:1"})
 	c.m.SetKeys(c.now, []int{0}, nil)
 	c.wait(5 * time.Second)
 	if id := c.m.AddKey(c.now, nil); id == 1 {

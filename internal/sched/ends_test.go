@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 )
 
 // TestReleasedCallMayStillArrive: a call that was sent and got no answer may
@@ -72,7 +73,7 @@ func TestOneCallTriesAgain(t *testing.T) {
 	}
 	answer := func(now limit.Instant, p *Permit, v Verdict, status int) {
 		m.Judge(now, p, v, status)
-		m.Answer(now, p, limit.Answer{Status: status})
+		m.Answer(now, p, window.Answer{Status: status})
 	}
 	p := enqueue(hour)
 	for p.Key != 0 {

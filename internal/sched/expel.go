@@ -1,6 +1,9 @@
 package sched
 
-import "riftrelay/internal/limit"
+import (
+	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
+)
 
 // Expel refuses the calls in the queues that have lost their chance: those
 // whose keys are all suspect, with a probe that failed, or disabled, or are no
@@ -99,7 +102,7 @@ func (m *Machine) expelLate(now limit.Instant, q *queue, own bool, refuse func(*
 
 // tightened has Expel look at the calls that wait for what an answer has shown
 // to be tighter than was thought.
-func (m *Machine) tightened(b *bucket, lesson limit.Lesson) {
+func (m *Machine) tightened(b *bucket, lesson window.Lesson) {
 	if lesson.MethodTighter {
 		for _, same := range b.set.buckets {
 			m.tighten(same)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 )
 
 // TestNobodyStarves floods a host with calls of high priority. Whatever the
@@ -19,9 +20,9 @@ func TestNobodyStarves(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 5))
 			keys, methods := 1+r.IntN(2), 1+r.IntN(6)
 			byApp := r.IntN(2) == 0
-			answer := limit.Answer{Status: 200, AppLimit: "1000:1", MethodLimit: "20:1"}
+			answer := window.Answer{Status: 200, AppLimit: "1000:1", MethodLimit: "20:1"}
 			if byApp {
-				answer = limit.Answer{Status: 200, AppLimit: "50:1", MethodLimit: "1000:1"}
+				answer = window.Answer{Status: 200, AppLimit: "50:1", MethodLimit: "1000:1"}
 			}
 			m := New(Config{Keys: keys, Burst: float64(r.IntN(2)), Margin: 150 * time.Millisecond, QueueCapacity: 1e6, QueueTotal: 1e6})
 

@@ -1,6 +1,9 @@
 package sched
 
-import "riftrelay/internal/limit"
+import (
+	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
+)
 
 // host is one routing value with its application scopes and everything that
 // waits for them.
@@ -8,10 +11,10 @@ type host struct {
 	node      // in Machine.wakes while calls wait
 	name      string
 	ring      *ring
-	apps      []*limit.Scope // by key, made when first used
+	apps      []*window.Scope // by key, made when first used
 	buckets   int
 	endpoints map[string]*endpoint // by API, those of the buckets
-	margin    *limit.Margin        // J of the way to it
+	margin    *window.Margin       // J of the way to it
 	lines     []*line
 	busy      []*line     // of lines, those with calls
 	waiting   [2]int      // calls by priority: normal, high

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 )
 
 // maxKeys bounds the keys that are remembered: those in the list, and those of
@@ -60,7 +61,7 @@ func (r *ring) candidates(c class) []int {
 // choice is candidates, of which only one is left for a call of bucket b that
 // wants the first that is any good: or a suspect one before it whose probe can
 // go.
-func (m *Machine) choice(now limit.Instant, b *bucket, c class, p limit.Policy) []int {
+func (m *Machine) choice(now limit.Instant, b *bucket, c class, p window.Policy) []int {
 	ids := m.ring.candidates(c)
 	if !c.first {
 		return ids
@@ -85,7 +86,7 @@ func (m *Machine) choice(now limit.Instant, b *bucket, c class, p limit.Policy) 
 
 // findFirst is find for a call that wants the first key that is any good. Which
 // that is depends on the method, and may have changed before the key has room.
-func (m *Machine) findFirst(now limit.Instant, l *lane, service limit.Instant, p limit.Policy) slot {
+func (m *Machine) findFirst(now limit.Instant, l *lane, service limit.Instant, p window.Policy) slot {
 	b, c := l.bucket, l.line.class
 	s := slot{key: -1, at: limit.Never, app: limit.Never, method: now}
 	for _, id := range m.ring.candidates(c) {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 )
 
 // Config is what a Machine is made for. Nothing in it has a default.
@@ -29,7 +30,7 @@ type Config struct {
 	// a method's, the share of every window that each budget may use, that of
 	// budget 1 first. Of a scope that several hosts share (R8), the first one's
 	// count. Nil: there are no budgets.
-	Shares func(host, method string) []limit.Share
+	Shares func(host, method string) []window.Share
 	// Start is before when no scope's first call goes: J after the process
 	// began, so that calls of a dead process that are still under way are
 	// counted before that call's answer.
@@ -78,7 +79,7 @@ type Machine struct {
 	desk *desk // nil unless a store judges
 
 	// What a scope is that nobody has used yet. Only asked, never charged.
-	unusedApp, unusedMethod *limit.Scope
+	unusedApp, unusedMethod *window.Scope
 }
 
 type bucketID struct {
@@ -162,7 +163,7 @@ type Permit struct {
 	Gen uint32 // the shell's own: counts the uses of this Permit
 
 	since    limit.Instant // of its admission
-	hold     limit.Hold
+	hold     window.Hold
 	bucket   *bucket
 	index    int           // in Machine.permits
 	probe    bool          // the only one that tries its key in its place
@@ -220,8 +221,8 @@ hosts:
 }
 
 // policy is how calls of a class are admitted on a host.
-func (m *Machine) policy(h *host, c class, unpaced bool) limit.Policy {
-	return limit.Policy{Burst: m.burst(c), Unpaced: unpaced, High: c.high, Margin: h.margin.J(), Budget: c.budget, Unbound: c.unbound}
+func (m *Machine) policy(h *host, c class, unpaced bool) window.Policy {
+	return window.Policy{Burst: m.burst(c), Unpaced: unpaced, High: c.high, Margin: h.margin.J(), Budget: c.budget, Unbound: c.unbound}
 }
 
 // burst gives the share of each window that calls of a class need no pacing in.
@@ -234,7 +235,7 @@ func (m *Machine) burst(c class) float64 {
 
 // newMargin makes a margin that starts at what it was, if that is known and
 // within its bounds.
-func (m *Machine) newMargin(was time.Duration) *limit.Margin {
+func (m *Machine) newMargin(was time.Duration) *window.Margin {
 	most := max(m.cfg.Margin, m.cfg.MaxMargin)
-	return limit.NewMargin(limit.Bounds{Start: min(max(was, m.cfg.Margin), most), Min: m.cfg.Margin, Max: most})
+	return window.NewMargin(window.Bounds{Start: min(max(was, m.cfg.Margin), most), Min: m.cfg.Margin, Max: most})
 }

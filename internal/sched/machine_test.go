@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 )
 
 const hour = limit.Instant(time.Hour)
@@ -29,7 +30,7 @@ func teach(tb testing.TB, m *Machine, host, method, appLimit, methodLimit string
 		if p == nil {
 			tb.Fatalf("%s%s on key %d: %v", host, method, key, why)
 		}
-		m.Answer(0, p, limit.Answer{Status: 200, AppLimit: appLimit, MethodLimit: methodLimit})
+		m.Answer(0, p, window.Answer{Status: 200, AppLimit: appLimit, MethodLimit: methodLimit})
 	}
 }
 
@@ -43,7 +44,7 @@ func TestNowOrNeverBehindOthersDue(t *testing.T) {
 			m.Enqueue(hour, new(Waiter), Request{Host: "euw1", Method: "/x", Pin: -1, Deadline: limit.Never})
 		}
 		for _, p := range m.permits {
-			m.Answer(hour, p, limit.Answer{Status: 200})
+			m.Answer(hour, p, window.Answer{Status: 200})
 		}
 		m.Poll(hour, nil)
 		now := m.NextWake()

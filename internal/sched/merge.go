@@ -1,6 +1,9 @@
 package sched
 
-import "riftrelay/internal/limit"
+import (
+	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
+)
 
 // What was spent without the store is told to it. Each piece of it is told
 // unchanged until the store has answered, since nobody knows whether it took
@@ -58,7 +61,7 @@ func (m *Machine) hasSpent(now limit.Instant, a *account) bool {
 func (m *Machine) spent(now limit.Instant, a *account, since limit.Instant) []limit.Account {
 	var list []limit.Account
 	j := a.host.margin.J()
-	add := func(method string, s *limit.Scope) {
+	add := func(method string, s *window.Scope) {
 		if s == nil {
 			return
 		}

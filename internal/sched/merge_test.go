@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 )
 
 // What was spent without the store is told unchanged until an answer comes, and
@@ -16,7 +17,7 @@ func TestDeskTellsWhatWasSpentUntilAnswered(t *testing.T) {
 	c.call("/x", 2, -1)
 	c.reply(c.only(), 1)
 	c.m.Sent(c.now, c.let[0])
-	c.m.Answer(c.now, c.let[0], limit.Answer{Status: 200, AppLimit: "20:1", MethodLimit: "10:1"})
+	c.m.Answer(c.now, c.let[0], window.Answer{Status: 200, AppLimit: "20:1", MethodLimit: "10:1"})
 	c.m.GoAlone(c.now, 1)
 	c.wait(100 * time.Millisecond)
 	c.m.Rejoin(c.now, c.now)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 )
 
 // OwnLimit is a limit of the owner's own, beside Riot's: it holds for each key
@@ -34,7 +35,7 @@ func (m *Machine) Limit(now limit.Instant, o OwnLimit) int {
 	add := ownLimit{m.ownIDs, o}
 	m.own = append(m.own, add)
 	m.ownEnds = min(m.ownEnds, o.Until)
-	m.eachScope(func(s *limit.Scope, host, method string, _ bool) { add.put(s, host, method) })
+	m.eachScope(func(s *window.Scope, host, method string, _ bool) { add.put(s, host, method) })
 	for _, p := range m.permits {
 		p.hold.Join(now, p.bucket.host.margin.J())
 	}
@@ -58,7 +59,7 @@ func (m *Machine) removeLimits(now limit.Instant, which func(ownLimit) bool) {
 	m.ownEnds = limit.Never
 	for _, o := range m.own {
 		if which(o) {
-			m.eachScope(func(s *limit.Scope, _, _ string, _ bool) { s.Unlimit(o.id) })
+			m.eachScope(func(s *window.Scope, _, _ string, _ bool) { s.Unlimit(o.id) })
 		} else {
 			m.ownEnds = min(m.ownEnds, o.Until)
 		}
@@ -67,14 +68,14 @@ func (m *Machine) removeLimits(now limit.Instant, which func(ownLimit) bool) {
 	m.recheck(now)
 }
 
-func (o ownLimit) put(s *limit.Scope, host, method string) {
+func (o ownLimit) put(s *window.Scope, host, method string) {
 	if o.Method == method && (o.Host == "" || o.Host == host) && !s.HasLimit(o.id) {
 		s.Limit(o.id, o.Quotas)
 	}
 }
 
 // furnish gives a new scope what its owner wants of it.
-func (m *Machine) furnish(s *limit.Scope, host, method string) *limit.Scope {
+func (m *Machine) furnish(s *window.Scope, host, method string) *window.Scope {
 	if m.cfg.Shares != nil {
 		s.Allot(m.shares(host, method))
 	}
@@ -86,7 +87,7 @@ func (m *Machine) furnish(s *limit.Scope, host, method string) *limit.Scope {
 
 // shares gives what of a scope's windows each budget may use here: of what it
 // may use at all, every replica has its part.
-func (m *Machine) shares(host, method string) []limit.Share {
+func (m *Machine) shares(host, method string) []window.Share {
 	all := m.cfg.Shares(host, method)
 	if m.replicas <= 1 {
 		return all
@@ -104,7 +105,7 @@ func (m *Machine) SetReplicas(now limit.Instant, n int) {
 		return
 	}
 	m.replicas = n
-	m.eachScope(func(s *limit.Scope, host, method string, first bool) {
+	m.eachScope(func(s *window.Scope, host, method string, first bool) {
 		if first {
 			s.Allot(m.shares(host, method))
 		}
@@ -115,7 +116,7 @@ func (m *Machine) SetReplicas(now limit.Instant, n int) {
 // eachScope visits every scope with its host and method, empty for the
 // application's. One that several hosts share (R8) is visited for each of them;
 // first is the one that it was made for.
-func (m *Machine) eachScope(visit func(s *limit.Scope, host, method string, first bool)) {
+func (m *Machine) eachScope(visit func(s *window.Scope, host, method string, first bool)) {
 	for _, h := range m.hosts {
 		for _, s := range h.apps {
 			if s != nil {

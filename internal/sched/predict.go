@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 )
 
 // Estimate predicts when a call could start that came now.
@@ -156,11 +157,11 @@ type place struct{ all, budget int }
 
 // of estimates when the call could go that has the place, in a scope that n
 // keys share the calls of, none of which goes before from.
-func (q place) of(s *limit.Scope, now, from limit.Instant, n int, p limit.Policy) limit.Instant {
+func (q place) of(s *window.Scope, now, from limit.Instant, n int, p window.Policy) limit.Instant {
 	return s.Nth(now, from, (q.all+n-1)/n, (q.budget+n-1)/n, p)
 }
 
-func (m *Machine) nth(now limit.Instant, b *bucket, key int, inApp, inMethod place, p limit.Policy) limit.Instant {
+func (m *Machine) nth(now limit.Instant, b *bucket, key int, inApp, inMethod place, p window.Policy) limit.Instant {
 	app, method := m.app(b.host, key), m.method(b, key)
 	from := max(b.service.Opens(now), app.Opens(now), method.Opens(now))
 	return max(inApp.of(app, now, from, 1, p), inMethod.of(method, now, from, 1, p))
@@ -170,7 +171,7 @@ func (m *Machine) nth(now limit.Instant, b *bucket, key int, inApp, inMethod pla
 // gets at least the n-th part of the calls: so none comes before the quickest
 // with an n-th part. That holds for all keys, and where some of them don't
 // take part at all, for the rest. Suspect keys don't.
-func (m *Machine) nthOfAll(now limit.Instant, b *bucket, ids []int, inApp, inMethod place, p limit.Policy) limit.Instant {
+func (m *Machine) nthOfAll(now limit.Instant, b *bucket, ids []int, inApp, inMethod place, p window.Policy) limit.Instant {
 	keys := 0
 	for _, id := range ids {
 		if m.ring.from[id] == 0 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 )
 
 // guess is a call with what was predicted for it.
@@ -16,7 +17,7 @@ type guess struct {
 
 // served lets the waiting calls go, each answered after rtt, and gives when
 // each of them went.
-func served(m *Machine, now limit.Instant, rtt time.Duration, a limit.Answer) map[*guess]limit.Instant {
+func served(m *Machine, now limit.Instant, rtt time.Duration, a window.Answer) map[*guess]limit.Instant {
 	went := map[*guess]limit.Instant{}
 	type flight struct {
 		p  *Permit
@@ -88,7 +89,7 @@ func TestPredictionOfOneQueue(t *testing.T) {
 					// Queue 2.5 of the longest window.
 					last := quotas[len(quotas)-1]
 					all := ask(t, m, hour, last.N*5/2, Request{Host: "euw1", Method: "/x", Pin: -1})
-					went := served(m, hour, rtt, limit.Answer{Status: 200})
+					went := served(m, hour, rtt, window.Answer{Status: 200})
 					var early, late time.Duration
 					for _, g := range all {
 						d := g.at.Sub(went[g])
@@ -156,7 +157,7 @@ func TestPredictionRefusesNothingServable(t *testing.T) {
 				for _, l := range c.loads {
 					all = append(all, ask(t, m, hour, l.n, l.r)...)
 				}
-				went := served(m, hour, 150*time.Millisecond, limit.Answer{Status: 200})
+				went := served(m, hour, 150*time.Millisecond, window.Answer{Status: 200})
 				var late, early time.Duration
 				for _, g := range all {
 					d := g.at.Sub(went[g])
@@ -176,12 +177,12 @@ func TestPredictionRefusesNothingServable(t *testing.T) {
 // aren't refused for the other.
 func TestPredictionOfUnequalKeys(t *testing.T) {
 	m := known(t, Config{Keys: 3, Burst: 1}, "10:10", "100000:1")
-	tell := func(key int, a limit.Answer) {
+	tell := func(key int, a window.Answer) {
 		p, _ := m.Enqueue(hour, new(Waiter), Request{Host: "euw1", Method: "/x", Pin: key, Deadline: limit.Never})
 		m.Answer(hour, p, a)
 	}
-	tell(1, limit.Answer{Status: 200, AppLimit: "200:10"})
-	tell(2, limit.Answer{Status: 429, Type: "application", RetryAfter: []string{"600"}})
+	tell(1, window.Answer{Status: 200, AppLimit: "200:10"})
+	tell(2, window.Answer{Status: 429, Type: "application", RetryAfter: []string{"600"}})
 	for i := range 200 {
 		p, why := m.Enqueue(hour, new(Waiter), Request{Host: "euw1", Method: "/x", Pin: -1, Deadline: hour})
 		if p == nil {

@@ -1,17 +1,20 @@
 package sched
 
-import "riftrelay/internal/limit"
+import (
+	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
+)
 
 // answer ends a call with a random answer.
 func (c *chaos) answer(p *Permit) {
-	a := limit.Answer{
+	a := window.Answer{
 		Status:   []int{200, 200, 200, 404, 503, 429}[c.r.IntN(6)],
 		AppLimit: c.pick("", "5:1", "10:2", "3:1,20:10", "10:1"), MethodLimit: c.pick("", "3:1", "2:2,10:10"),
 		// Often more than our own calls: others use the key as well.
 		AppCount: c.pick("", "1:1", "4:1,9:10", "3:2", "10:1", "2:1,3:10", "30:10"), MethodCount: c.pick("", "1:1", "3:1", "1:2,5:10", "2:2", "11:10"),
 	}
 	if c.large {
-		a = limit.Answer{Status: 200, AppLimit: c.pick("50:10", "50:10", "60:10")}
+		a = window.Answer{Status: 200, AppLimit: c.pick("50:10", "50:10", "60:10")}
 	}
 	if p.Key < 0 {
 		a.AppLimit, a.AppCount = "", ""
@@ -23,11 +26,11 @@ func (c *chaos) answer(p *Permit) {
 	said := Accepted
 	switch c.r.IntN(24) {
 	case 0:
-		a, said = limit.Answer{Status: 401}, Refused
+		a, said = window.Answer{Status: 401}, Refused
 	case 1, 2:
-		a, said = limit.Answer{Status: 403}, Refused
+		a, said = window.Answer{Status: 403}, Refused
 	case 3:
-		a, said = limit.Answer{Status: 502}, Unsaid
+		a, said = window.Answer{Status: 502}, Unsaid
 	}
 	if other := c.m.Judge(c.now, p, said, a.Status); other >= 0 && (said != Refused || c.m.ring.places[other] == p.Key || c.m.ring.from[c.m.ring.places[other]] != 0) {
 		c.t.Fatalf("key %d for verdict %d on %d", other, said, p.Key)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 )
 
 // chaos does random things to a machine and keeps account of every call.
@@ -46,7 +47,7 @@ func TestRandomOperations(t *testing.T) {
 			}
 			cfg := Config{
 				Keys: 1 + r.IntN(3), Burst: c.bursts[r.IntN(len(c.bursts))], Margin: 150 * time.Millisecond,
-				Shares:  func(_, method string) []limit.Share { return randomShares(method) },
+				Shares:  func(_, method string) []window.Share { return randomShares(method) },
 				Assumed: []limit.Quota{{N: 5, W: time.Second}}, QueueCapacity: 20, QueueTotal: 60, Start: c.now.Add(150 * time.Millisecond),
 				Watch: seed%3 > 0,
 			}
@@ -84,7 +85,7 @@ func (c *chaos) fill(n int) {
 		if p != nil {
 			c.m.Sent(c.now, p)
 			c.m.Judge(c.now, p, Accepted, 200)
-			c.m.Answer(c.now, p, limit.Answer{Status: 200, AppLimit: "50:10"})
+			c.m.Answer(c.now, p, window.Answer{Status: 200, AppLimit: "50:10"})
 		}
 	}
 }
@@ -264,7 +265,7 @@ func (c *chaos) finish() {
 		}
 		if len(c.permits) > 0 {
 			p := c.take()
-			a := limit.Answer{Status: 200, AppLimit: "100:1", MethodLimit: "100:1"}
+			a := window.Answer{Status: 200, AppLimit: "100:1", MethodLimit: "100:1"}
 			if p.Key < 0 {
 				a.AppLimit = ""
 			}

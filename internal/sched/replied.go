@@ -1,6 +1,9 @@
 package sched
 
-import "riftrelay/internal/limit"
+import (
+	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
+)
 
 // What the store answered, and what is to be asked next.
 
@@ -23,13 +26,13 @@ func (m *Machine) Replied(now, sentAt limit.Instant, q *Ask, r limit.Reply) {
 			m.tightenHost(a.host)
 		}
 	}
-	bases := make([]*limit.Bases, len(q.buckets))
+	bases := make([]*window.Bases, len(q.buckets))
 	for i, b := range q.buckets {
 		_, s := m.use(b, a.key)
 		if s.Adopt(now, r.Views[i]) {
 			m.tighten(b)
 		}
-		bases[i] = &limit.Bases{App: r.App.Bases(), Method: r.Views[i].Bases()}
+		bases[i] = &window.Bases{App: r.App.Bases(), Method: r.Views[i].Bases()}
 		at := limit.Instant(0)
 		if r.Waits[i].In > 0 {
 			at = now.Add(r.Waits[i].In)
@@ -44,7 +47,7 @@ func (m *Machine) Replied(now, sentAt limit.Instant, q *Ask, r limit.Reply) {
 	for _, g := range r.Grants {
 		b := q.buckets[g.Demand]
 		_, s := m.use(b, a.key)
-		s.Grant(g.High, limit.Lease{
+		s.Grant(g.High, window.Lease{
 			Stub: g.Stub, Start: max(now, now.Add(g.Start-way)), By: sentAt.Add(g.Start + limit.SendBy), Bases: bases[g.Demand],
 		})
 		a.holds(b)
@@ -56,7 +59,7 @@ func (m *Machine) Replied(now, sentAt limit.Instant, q *Ask, r limit.Reply) {
 }
 
 // scopesOf gives the application's scope of an account, made if need be.
-func (m *Machine) scopesOf(a *account, q *Ask) (app, method *limit.Scope) {
+func (m *Machine) scopesOf(a *account, q *Ask) (app, method *window.Scope) {
 	if len(q.buckets) > 0 {
 		return m.use(q.buckets[0], a.key)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 )
 
 // oddReply is an answer to q that Check lets pass, and no store of ours gives.
@@ -87,7 +88,7 @@ func FuzzReplied(f *testing.F) {
 		settle := func() {
 			for _, p := range slices.Clone(c.m.permits) {
 				c.m.Sent(c.now, p)
-				c.m.Answer(c.now, p, limit.Answer{Status: 200, AppLimit: "100:1", AppCount: "1:1", MethodLimit: "50:1", MethodCount: "1:1"})
+				c.m.Answer(c.now, p, window.Answer{Status: 200, AppLimit: "100:1", AppCount: "1:1", MethodLimit: "50:1", MethodCount: "1:1"})
 			}
 			c.poll()
 		}

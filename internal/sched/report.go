@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 )
 
 // What the store is told: the end of each call that went on one of its permits,
@@ -60,7 +61,7 @@ func (m *Machine) settled(now limit.Instant, p *Permit, at limit.Instant, unsent
 func (m *Machine) company(p *Permit) time.Duration {
 	app, method := m.use(p.bucket, p.Key)
 	d := flushLatest
-	for _, s := range [...]*limit.Scope{app, method} {
+	for _, s := range [...]*window.Scope{app, method} {
 		if s != nil && s.Shortest() > 0 {
 			d = min(d, s.Shortest()/2)
 		}
@@ -80,7 +81,7 @@ func (m *Machine) plan(now limit.Instant, a *account, d time.Duration) {
 }
 
 // taught keeps what an answer taught for the store.
-func (m *Machine) taught(now limit.Instant, p *Permit, answer limit.Answer, lesson limit.Lesson, app, method *limit.Scope) {
+func (m *Machine) taught(now limit.Instant, p *Permit, answer window.Answer, lesson window.Lesson, app, method *window.Scope) {
 	sentAt, _ := p.hold.IsSent()
 	a := m.account(p.bucket.host, p.Key)
 	facts := p.hold.Teach(now, answer, lesson, app, method)
@@ -101,12 +102,12 @@ func (m *Machine) taught(now limit.Instant, p *Permit, answer limit.Answer, less
 			f.Method = p.bucket.method
 		}
 		switch s.Urgency(f) {
-		case limit.Redundant:
+		case window.Redundant:
 			continue
-		case limit.Later:
-		case limit.Soon:
+		case window.Later:
+		case window.Soon:
 			within = min(within, flushAfter)
-		case limit.AtOnce:
+		case window.AtOnce:
 			within = 0
 		}
 		a.note(fact{f, sentAt})

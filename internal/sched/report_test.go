@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 )
 
 // answered has one call go on a permit of the store's, which knows the limits,
@@ -26,7 +27,7 @@ func answered(t *testing.T, known, header string) *counter {
 	c.poll()
 	c.m.Sent(c.now, c.let[0])
 	c.wait(50 * time.Millisecond)
-	c.m.Answer(c.now, c.let[0], limit.Answer{Status: 200, AppLimit: header, MethodLimit: header})
+	c.m.Answer(c.now, c.let[0], window.Answer{Status: 200, AppLimit: header, MethodLimit: header})
 	return c
 }
 
@@ -77,7 +78,7 @@ func TestHorizonOfDenseCalls(t *testing.T) {
 		desk.reply(desk.only(), 1)
 		desk.m.Sent(desk.now, desk.let[0])
 		desk.wait(50 * time.Millisecond)
-		desk.m.Answer(desk.now, desk.let[0], limit.Answer{Status: 200, AppLimit: c.app, MethodLimit: c.method})
+		desk.m.Answer(desk.now, desk.let[0], window.Answer{Status: 200, AppLimit: c.app, MethodLimit: c.method})
 		desk.call("/x", 1, -1)
 		if q := desk.only(); q.Horizon != c.want {
 			t.Errorf("app %s, method %s: %v, want %v", c.app, c.method, q.Horizon, c.want)
@@ -136,12 +137,12 @@ func TestLateCountIsReportedAgain(t *testing.T) {
 			c.m.Replied(c.now, c.now, q, limit.Reply{Epoch: 1, App: v})
 		}
 	}
-	c.m.Answer(c.now, c.let[1], limit.Answer{Status: 429, Type: "application", AppLimit: "500:10", MethodLimit: "500:10"})
+	c.m.Answer(c.now, c.let[1], window.Answer{Status: 429, Type: "application", AppLimit: "500:10", MethodLimit: "500:10"})
 	after := c.let[0].bucket.host.margin.J()
 	if after <= before {
 		t.Fatalf("the margin is %v after a 429, %v before", after, before)
 	}
-	c.m.Answer(c.now, c.let[0], limit.Answer{Status: 200, AppLimit: "500:10", MethodLimit: "500:10"})
+	c.m.Answer(c.now, c.let[0], window.Answer{Status: 200, AppLimit: "500:10", MethodLimit: "500:10"})
 	again := 0
 	c.wait(flushLatest)
 	for _, q := range c.ask() {

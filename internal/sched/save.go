@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 )
 
 // Saved is what of a machine outlives the process.
@@ -79,7 +80,7 @@ func (m *Machine) Save(now limit.Instant) Saved {
 	return v
 }
 
-func (v *Saved) add(s SavedScope, scope *limit.Scope, now limit.Instant, j time.Duration) {
+func (v *Saved) add(s SavedScope, scope *window.Scope, now limit.Instant, j time.Duration) {
 	if scope == nil {
 		return
 	}
@@ -176,7 +177,7 @@ func (m *Machine) Restore(now limit.Instant, v Saved, gap Gap) (scopes int) {
 		m.restoreRefusal(now, s, gap.Elapsed)
 	}
 	for name, h := range m.hosts { // of those whose scopes are all of unknown keys
-		if h.buckets+len(h.endpoints) == 0 && !slices.ContainsFunc(h.apps, func(s *limit.Scope) bool { return s != nil }) {
+		if h.buckets+len(h.endpoints) == 0 && !slices.ContainsFunc(h.apps, func(s *window.Scope) bool { return s != nil }) {
 			delete(m.hosts, name)
 		}
 	}
@@ -190,7 +191,7 @@ type appID struct {
 
 func (m *Machine) restoreScope(now limit.Instant, s SavedScope, elapsed time.Duration) bool {
 	assumed := m.cfg.Assumed
-	var scopes *[]*limit.Scope
+	var scopes *[]*window.Scope
 	if s.Method == "" {
 		h := m.hosts[s.Host]
 		if h == nil {
@@ -212,7 +213,7 @@ func (m *Machine) restoreScope(now limit.Instant, s SavedScope, elapsed time.Dur
 	if at(*scopes, key) != nil {
 		return false // in use
 	}
-	scope := limit.Restore(now, s.Limits, elapsed, max(m.cfg.Start, now), assumed)
+	scope := window.Restore(now, s.Limits, elapsed, max(m.cfg.Start, now), assumed)
 	scope.Tolerate(m.cfg.Tolerance)
 	m.share(scope, s.Method != "")
 	put(scopes, key, m.furnish(scope, s.Host, s.Method))

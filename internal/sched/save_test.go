@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 )
 
 const second = limit.Instant(time.Second)
@@ -19,7 +20,7 @@ func savedMachine(n int) *Machine {
 			panic(why)
 		}
 		m.Sent(now, p)
-		m.Answer(now, p, limit.Answer{Status: 200, AppLimit: "20:10", MethodLimit: "10:10"})
+		m.Answer(now, p, window.Answer{Status: 200, AppLimit: "20:10", MethodLimit: "10:10"})
 	}
 	return m
 }
@@ -111,7 +112,7 @@ func TestRestoreStops(t *testing.T) {
 	old := savedMachine(1)
 	p, _ := old.Enqueue(second, new(Waiter), Request{Host: "euw1", Method: "/m", Pin: 0, Deadline: limit.Never})
 	old.Sent(second, p)
-	old.Answer(second, p, limit.Answer{Status: 429, Type: "service", RetryAfter: []string{"30"}})
+	old.Answer(second, p, window.Answer{Status: 429, Type: "service", RetryAfter: []string{"30"}})
 	v := old.Save(second)
 	if len(v.Services) != 1 {
 		t.Fatalf("saved %+v", v)
@@ -155,7 +156,7 @@ func TestRestoreRefusals(t *testing.T) {
 		}
 		m.Sent(now, p)
 		m.Judge(now, p, Refused, 403)
-		m.Answer(now, p, limit.Answer{Status: 403})
+		m.Answer(now, p, window.Answer{Status: 403})
 	}
 	refused(old, second)
 	refused(old, 2*second) // two in a row: two seconds
@@ -213,7 +214,7 @@ func TestRestoreSharedBudget(t *testing.T) {
 			t.Fatal(host, why)
 		}
 		old.Sent(now, p)
-		old.Answer(now, p, limit.Answer{Status: 200, AppLimit: "20:600", MethodLimit: "10:600"})
+		old.Answer(now, p, window.Answer{Status: 200, AppLimit: "20:600", MethodLimit: "10:600"})
 	}
 	used := func(m *Machine) map[string]int {
 		n := map[string]int{}
@@ -241,7 +242,7 @@ func TestRestoreSharedBudget(t *testing.T) {
 		}
 		left++
 		m.Sent(now, p)
-		m.Answer(now, p, limit.Answer{Status: 200, AppLimit: "20:600", MethodLimit: "10:600"})
+		m.Answer(now, p, window.Answer{Status: 200, AppLimit: "20:600", MethodLimit: "10:600"})
 	}
 	if left != 4 {
 		t.Errorf("%d more calls went, want 4", left)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 )
 
 // bucket gives the bucket of a request, made if need be; nil when callers have
@@ -34,7 +35,7 @@ func (m *Machine) bucket(now limit.Instant, r Request) *bucket {
 }
 
 func (m *Machine) newHost(name string) *host {
-	h := &host{name: name, ring: m.ring, apps: make([]*limit.Scope, len(m.ring.keys)), margin: m.newMargin(0), endpoints: map[string]*endpoint{}}
+	h := &host{name: name, ring: m.ring, apps: make([]*window.Scope, len(m.ring.keys)), margin: m.newMargin(0), endpoints: map[string]*endpoint{}}
 	h.pos, h.node.host = -1, h
 	return h
 }
@@ -52,13 +53,13 @@ func (m *Machine) newBucket(h *host, r Request) *bucket {
 		if name := m.cfg.Alias(r.Host, r.Method); name != "" {
 			b.set = m.shared[name]
 			if b.set == nil {
-				b.set = &scopeSet{scopes: make([]*limit.Scope, keys)}
+				b.set = &scopeSet{scopes: make([]*window.Scope, keys)}
 				m.shared[name] = b.set
 			}
 		}
 	}
 	if b.set == nil {
-		b.set = &scopeSet{scopes: make([]*limit.Scope, keys)}
+		b.set = &scopeSet{scopes: make([]*window.Scope, keys)}
 	}
 	return b
 }
@@ -66,8 +67,8 @@ func (m *Machine) newBucket(h *host, r Request) *bucket {
 // scopeSet is the scopes of a method, by key; R8: buckets of several hosts can
 // have the same.
 type scopeSet struct {
-	scopes  []*limit.Scope // made when first used; one for keyless calls
-	buckets []*bucket      // that have it
+	scopes  []*window.Scope // made when first used; one for keyless calls
+	buckets []*bucket       // that have it
 }
 
 // sweep forgets the buckets in which nothing counts any more, at most once a
@@ -99,7 +100,7 @@ func (m *Machine) sweep(now limit.Instant) bool {
 	return len(m.buckets) < maxBuckets && len(m.hosts) < maxHosts
 }
 
-func (m *Machine) idle(now limit.Instant, h *host, scopes []*limit.Scope) bool {
+func (m *Machine) idle(now limit.Instant, h *host, scopes []*window.Scope) bool {
 	for _, s := range scopes {
 		if s != nil && !s.Idle(now, h.margin.J()) {
 			return false
@@ -109,7 +110,7 @@ func (m *Machine) idle(now limit.Instant, h *host, scopes []*limit.Scope) bool {
 }
 
 // app gives the application's scope of a key on a host, to ask it.
-func (m *Machine) app(h *host, key int) *limit.Scope {
+func (m *Machine) app(h *host, key int) *window.Scope {
 	if s := at(h.apps, key); s != nil {
 		return s
 	}
@@ -117,7 +118,7 @@ func (m *Machine) app(h *host, key int) *limit.Scope {
 }
 
 // method gives the scope of a method for a key, to ask it.
-func (m *Machine) method(b *bucket, key int) *limit.Scope {
+func (m *Machine) method(b *bucket, key int) *window.Scope {
 	if s := at(b.set.scopes, key); s != nil {
 		return s
 	}
@@ -126,7 +127,7 @@ func (m *Machine) method(b *bucket, key int) *limit.Scope {
 
 // use gives what a call on a key is charged on, made if need be; app is nil
 // for a keyless one.
-func (m *Machine) use(b *bucket, key int) (app, method *limit.Scope) {
+func (m *Machine) use(b *bucket, key int) (app, method *window.Scope) {
 	if key < 0 {
 		key = 0
 	} else if app = at(b.host.apps, key); app == nil {
@@ -141,15 +142,15 @@ func (m *Machine) use(b *bucket, key int) (app, method *limit.Scope) {
 }
 
 // newScope makes the scope of an application, or of a method.
-func (m *Machine) newScope(assumed []limit.Quota, method bool) *limit.Scope {
-	s := limit.NewScope(m.cfg.Start, assumed)
+func (m *Machine) newScope(assumed []limit.Quota, method bool) *window.Scope {
+	s := window.NewScope(m.cfg.Start, assumed)
 	s.Tolerate(m.cfg.Tolerance)
 	m.share(s, method)
 	return s
 }
 
 // share has a new scope judged by the store, if there is one.
-func (m *Machine) share(s *limit.Scope, method bool) {
+func (m *Machine) share(s *window.Scope, method bool) {
 	if m.desk == nil {
 		return
 	}
@@ -159,7 +160,7 @@ func (m *Machine) share(s *limit.Scope, method bool) {
 }
 
 // at gives the scope of a key, nil while there is none.
-func at(scopes []*limit.Scope, id int) *limit.Scope {
+func at(scopes []*window.Scope, id int) *window.Scope {
 	if id < len(scopes) {
 		return scopes[id]
 	}
@@ -167,7 +168,7 @@ func at(scopes []*limit.Scope, id int) *limit.Scope {
 }
 
 // put sets the scope of a key, which may be newer than the list.
-func put(scopes *[]*limit.Scope, id int, s *limit.Scope) {
+func put(scopes *[]*window.Scope, id int, s *window.Scope) {
 	for id >= len(*scopes) {
 		*scopes = append(*scopes, nil)
 	}

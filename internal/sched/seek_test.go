@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 )
 
 // Calls wait on a key whose window is full. After each change of the keys they
@@ -79,7 +80,7 @@ func TestDeskSeeksBesideAStop(t *testing.T) {
 		c.answerFor(10*time.Millisecond, 0)
 	}
 	c.m.Sent(c.now, c.let[0])
-	c.m.Answer(c.now, c.let[0], limit.Answer{Status: 429, Type: "application", RetryAfter: []string{"100"}})
+	c.m.Answer(c.now, c.let[0], window.Answer{Status: 429, Type: "application", RetryAfter: []string{"100"}})
 	c.answerFor(time.Second, 0)
 	c.call("/x", 3, -1)
 	c.answerFor(100*time.Millisecond, 1000)
@@ -98,7 +99,7 @@ func TestDeskSeeksWhatTimeChanges(t *testing.T) {
 	p := c.let[0]
 	c.m.Sent(c.now, p)
 	c.m.Judge(c.now, p, Refused, 403)
-	c.m.Answer(c.now, p, limit.Answer{Status: 403})
+	c.m.Answer(c.now, p, window.Answer{Status: 403})
 	c.m.Enqueue(c.now, new(Waiter), first)
 	q := c.only()
 	if q.Key != 1 {

@@ -1,6 +1,9 @@
 package sched
 
-import "riftrelay/internal/limit"
+import (
+	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
+)
 
 // next lets the next call of a host go; nil when none can.
 func (m *Machine) next(now limit.Instant, h *host) (*Waiter, *Permit) {
@@ -142,7 +145,7 @@ func (m *Machine) grant(now limit.Instant, l *lane, key int, unpaced bool) (*Wai
 }
 
 // admit charges for a call of lane l on a key.
-func (m *Machine) admit(now limit.Instant, l *lane, key int, policy limit.Policy) *Permit {
+func (m *Machine) admit(now limit.Instant, l *lane, key int, policy window.Policy) *Permit {
 	var p *Permit
 	if n := len(m.spare); n > 0 {
 		p, m.spare[n-1] = m.spare[n-1], nil
@@ -177,7 +180,7 @@ type slot struct {
 }
 
 // find gives the slot of lane l; of several keys the first in turn.
-func (m *Machine) find(now limit.Instant, l *lane, p limit.Policy) slot {
+func (m *Machine) find(now limit.Instant, l *lane, p window.Policy) slot {
 	b := l.bucket
 	service := b.service.Next(now)
 	if b.keyless {
@@ -219,7 +222,7 @@ func (m *Machine) find(now limit.Instant, l *lane, p limit.Policy) slot {
 
 // methodNext gives when a method has room on a key, or is worth trying there
 // again.
-func (m *Machine) methodNext(now limit.Instant, b *bucket, id int, c class, ids []int, service limit.Instant, p limit.Policy) limit.Instant {
+func (m *Machine) methodNext(now limit.Instant, b *bucket, id int, c class, ids []int, service limit.Instant, p window.Policy) limit.Instant {
 	if m.ring.from[id] == probesOnly {
 		return max(service, b.endpoint.next(id), m.probeNext(now, m.method(b, id), p))
 	}
@@ -231,7 +234,7 @@ func (m *Machine) methodNext(now limit.Instant, b *bucket, id int, c class, ids 
 }
 
 // appNext returns when the application has room on a key.
-func (m *Machine) appNext(now limit.Instant, b *bucket, id int, p limit.Policy) limit.Instant {
+func (m *Machine) appNext(now limit.Instant, b *bucket, id int, p window.Policy) limit.Instant {
 	if m.ring.from[id] == probesOnly {
 		return m.probeNext(now, m.app(b.host, id), p)
 	}
@@ -240,7 +243,7 @@ func (m *Machine) appNext(now limit.Instant, b *bucket, id int, p limit.Policy) 
 
 // probeNext returns when a scope lets a probe go. With a store a probe goes
 // without a lease, and the store is told of it: most are refused uncounted (R3).
-func (m *Machine) probeNext(now limit.Instant, s *limit.Scope, p limit.Policy) limit.Instant {
+func (m *Machine) probeNext(now limit.Instant, s *window.Scope, p window.Policy) limit.Instant {
 	if m.desk != nil && !m.desk.alone {
 		return s.Opens(now)
 	}

@@ -1,6 +1,9 @@
 package sched
 
-import "riftrelay/internal/limit"
+import (
+	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
+)
 
 // Sent notes that the call was written.
 func (m *Machine) Sent(now limit.Instant, p *Permit) {
@@ -12,7 +15,7 @@ func (m *Machine) Sent(now limit.Instant, p *Permit) {
 }
 
 // Answer ends a permit with the answer's head, and gives what it taught.
-func (m *Machine) Answer(now limit.Instant, p *Permit, a limit.Answer) limit.Lesson {
+func (m *Machine) Answer(now limit.Instant, p *Permit, a window.Answer) window.Lesson {
 	app, method := m.use(p.bucket, p.Key)
 	if n := p.bucket.parts; n > 1 {
 		a.MethodLimit, a.MethodCount = limit.Divided(a.MethodLimit, a.MethodCount, n, method.Shortest() > 0)

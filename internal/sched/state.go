@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 )
 
 // State is what a machine looks like from outside, in no particular order.
@@ -25,7 +26,7 @@ type ScopeState struct {
 	// Service is what is left of a stop of the method for all keys.
 	Service      time.Duration
 	ServiceCause limit.Kind
-	limit.ScopeState
+	window.ScopeState
 }
 
 // QueueState is one lane in which calls wait.

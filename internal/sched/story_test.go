@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 )
 
 // why tells in words what a call waits for.
@@ -97,7 +98,7 @@ func (s *story) until(end limit.Instant) {
 			name := s.edge.due[0].name
 			s.edge.due = s.edge.due[1:]
 			p := s.permit(name)
-			a := limit.Answer{Status: 200, MethodLimit: cmp.Or(s.edge.methods[p.bucket.method], wide)}
+			a := window.Answer{Status: 200, MethodLimit: cmp.Or(s.edge.methods[p.bucket.method], wide)}
 			if p.Key >= 0 {
 				a.AppLimit = s.edge.app
 			}
@@ -119,7 +120,7 @@ func (s *story) permit(name string) *Permit {
 
 func (s *story) answer(a args) {
 	name := a.words[0]
-	answer := limit.Answer{
+	answer := window.Answer{
 		Status: s.number(a.words[1], 0), AppLimit: a.named["app"], AppCount: a.named["appcount"],
 		MethodLimit: a.named["method"], MethodCount: a.named["methodcount"], Type: a.named["type"],
 	}

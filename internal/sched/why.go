@@ -1,6 +1,9 @@
 package sched
 
-import "riftrelay/internal/limit"
+import (
+	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
+)
 
 // Part is what of Riot's rules a call waits for.
 type Part uint8
@@ -20,7 +23,7 @@ const (
 type Why struct {
 	Part Part
 	Key  int // id; -1 where no key is concerned
-	limit.Why
+	window.Why
 	Start limit.Instant // when the head is predicted to start; not before Until, where that is known
 }
 
@@ -29,16 +32,16 @@ func (m *Machine) why(now limit.Instant, l *lane) Why {
 	p := m.policy(l.bucket.host, l.line.class, l.line.class.high)
 	y := m.hindrance(now, l, p)
 	y.Start = m.predict(now, l, l.turn().party.client.name, 1)
-	if y.Until < limit.Never && y.Hindrance != limit.Solo { // an answer may come earlier
+	if y.Until < limit.Never && y.Hindrance != window.Solo { // an answer may come earlier
 		y.Start = max(y.Start, y.Until)
 	}
 	return y
 }
 
-func (m *Machine) hindrance(now limit.Instant, l *lane, p limit.Policy) Why {
+func (m *Machine) hindrance(now limit.Instant, l *lane, p window.Policy) Why {
 	b, c := l.bucket, l.line.class
 	if m.closed() {
-		return Why{Key: -1, Why: limit.Why{Hindrance: limit.Shared, Until: limit.Never}}
+		return Why{Key: -1, Why: window.Why{Hindrance: window.Shared, Until: limit.Never}}
 	}
 	if b.keyless {
 		return longer(Why{Key: -1, Part: Service, Why: b.service.Why(now)}, Why{Key: -1, Part: Method, Why: m.method(b, 0).Why(now, p)}).orNext(now)
@@ -47,21 +50,21 @@ func (m *Machine) hindrance(now limit.Instant, l *lane, p limit.Policy) Why {
 	if first := m.choice(now, b, c, p); c.first && len(first) == 1 && m.ring.from[first[0]] == 0 {
 		ids = first // another key that has room is of no use to it
 	}
-	best := Why{Why: limit.Why{Until: limit.Never}, Key: -1}
+	best := Why{Why: window.Why{Until: limit.Never}, Key: -1}
 	for _, id := range ids {
 		if m.ring.from[id] != 0 {
 			continue // suspect
 		}
 		y := longer(Why{Key: id, Part: Application, Why: m.app(b.host, id).Why(now, p)}, Why{Key: id, Part: Method, Why: m.method(b, id).Why(now, p)})
 		if b.endpoint.keys != nil && c.pin < 0 {
-			y = longer(y, Why{Key: id, Part: OtherKey, Why: limit.Why{Until: m.ring.shuns(now, b, id, ids)}})
+			y = longer(y, Why{Key: id, Part: OtherKey, Why: window.Why{Until: m.ring.shuns(now, b, id, ids)}})
 		}
 		if best.Key < 0 || y.Until < best.Until {
 			best = y
 		}
 	}
 	if best.Key < 0 {
-		return Why{Key: -1, Part: NoUsableKey, Why: limit.Why{Until: m.nextProbe(now, b, c)}}
+		return Why{Key: -1, Part: NoUsableKey, Why: window.Why{Until: m.nextProbe(now, b, c)}}
 	}
 	return longer(best, Why{Key: -1, Part: Service, Why: b.service.Why(now)}).orNext(now)
 }
@@ -77,7 +80,7 @@ func longer(a, b Why) Why {
 // orNext is y, unless that is over.
 func (y Why) orNext(now limit.Instant) Why {
 	if y.Until <= now {
-		return Why{Key: y.Key, Why: limit.Why{Until: now}}
+		return Why{Key: y.Key, Why: window.Why{Until: now}}
 	}
 	return y
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"riftrelay/internal/limit"
+	"riftrelay/internal/window"
 )
 
 // waiting makes a machine of two keys that have used up the application's
@@ -18,7 +19,7 @@ func waiting(t *testing.T, pin int) (*Machine, limit.Instant) {
 			t.Fatal(why)
 		}
 		m.Sent(now, p)
-		m.Answer(now, p, limit.Answer{Status: 200, AppLimit: "1:10"})
+		m.Answer(now, p, window.Answer{Status: 200, AppLimit: "1:10"})
 	}
 	if p, why := m.Enqueue(second, new(Waiter), Request{Host: "euw1", Method: "/m", Pin: pin, Deadline: limit.Never}); p != nil || why.Reason != None {
 		t.Fatalf("%v, %v", p, why)
@@ -38,7 +39,7 @@ func whyOf(t *testing.T, m *Machine, now limit.Instant) Why {
 // The key that has room first is the one that is waited for.
 func TestWhyPicksTheKey(t *testing.T) {
 	m, now := waiting(t, -1)
-	if y := whyOf(t, m, now); y.Part != Application || y.Key != 0 || y.Hindrance != limit.Full || y.Until != 10*second || y.Start != 10*second {
+	if y := whyOf(t, m, now); y.Part != Application || y.Key != 0 || y.Hindrance != window.Full || y.Until != 10*second || y.Start != 10*second {
 		t.Errorf("%+v, want key 0 at 10 s", y)
 	}
 	m, now = waiting(t, 1)
@@ -58,7 +59,7 @@ func TestWhyOfTheFirstKey(t *testing.T) {
 			t.Fatal(why)
 		}
 		m.Sent(now, p)
-		m.Answer(now, p, limit.Answer{Status: 200, AppLimit: "1:10"})
+		m.Answer(now, p, window.Answer{Status: 200, AppLimit: "1:10"})
 	}
 	if p, why := m.Enqueue(second, new(Waiter), Request{Host: "euw1", Method: "/m", Pin: -1, First: true, Deadline: limit.Never}); p != nil || why.Reason != None {
 		t.Fatalf("%v, %v", p, why)
@@ -108,7 +109,7 @@ func TestWhyOfAService(t *testing.T) {
 	m, now := waiting(t, -1)
 	b := m.buckets[bucketID{"euw1", "/m", false}]
 	b.service.Restore(now, limit.Saved{Stop: time.Minute, Cause: limit.Service}, 0)
-	if y := whyOf(t, m, now); y.Part != Service || y.Hindrance != limit.Stopped || y.Cause != limit.Service || y.Until != now.Add(time.Minute) {
+	if y := whyOf(t, m, now); y.Part != Service || y.Hindrance != window.Stopped || y.Cause != limit.Service || y.Until != now.Add(time.Minute) {
 		t.Errorf("%+v, want the service's stop", y)
 	}
 }
