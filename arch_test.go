@@ -24,44 +24,48 @@ const module = "riftrelay"
 // layers says what a package may import besides the standard library: packages of ours, and modules of others. Imports
 // point down this list. A new package needs a row, which is the moment to ask where it belongs.
 var layers = []layer{
-	{pkg: "cmd/riftrelay", ours: []string{"internal/daemon"}, modules: nil},
-	{pkg: "internal/daemon", ours: []string{"internal/...", ".", "route", "limit", "otelriftrelay", "redisstore", "riotsim"}, modules: []string{"github.com/fsnotify/fsnotify", "github.com/go-logr/logr", "github.com/google/renameio", "github.com/lmittmann/tint", "go.opentelemetry.io/otel", "golang.org/x/sync", "golang.org/x/term"}},
+	{"cmd/riftrelay", []string{"internal/daemon"}, nil},
+	{"internal/daemon", []string{"internal/...", ".", "route", "internal/limit", "otelriftrelay", "redisstore", "riotsim"}, []string{"github.com/fsnotify/fsnotify", "github.com/go-logr/logr", "github.com/google/renameio", "github.com/lmittmann/tint", "go.opentelemetry.io/otel", "golang.org/x/sync", "golang.org/x/term"}},
 
 	// Parts of the relay know the library, never each other.
-	{pkg: "internal/config", ours: []string{".", "route", "limit", "redisstore"}, modules: []string{"github.com/alecthomas/kong", "github.com/goccy/go-yaml", "github.com/joho/godotenv", "golang.org/x/net/http/httpproxy"}},
-	{pkg: "internal/admin", ours: []string{"internal/openapi", ".", "route", "limit"}, modules: nil},
-	{pkg: "internal/explorer", ours: []string{"internal/openapi", "route"}, modules: []string{"github.com/swaggest/swgui"}},
-	{pkg: "internal/top", ours: nil, modules: nil},
-	{pkg: "internal/otlp", ours: nil, modules: []string{"go.opentelemetry.io/otel", "google.golang.org/protobuf/encoding/protowire"}},
-	{pkg: "internal/dashboard", ours: []string{".", "route", "limit"}, modules: nil},
-	{pkg: "internal/dashboard/browsertest", ours: nil, modules: nil}, // of tests
-	{pkg: "internal/metrics", ours: []string{".", "route", "limit"}, modules: []string{"github.com/prometheus/client_golang"}},
-	{pkg: "internal/proxy", ours: []string{".", "route", "limit"}, modules: nil},
-	{pkg: "internal/conns", ours: nil, modules: []string{"golang.org/x/sys/unix"}},
-	{pkg: "internal/files", ours: nil, modules: nil},
-	{pkg: "internal/trust", ours: []string{"internal/files"}, modules: []string{"github.com/google/renameio"}},
+	{"internal/config", []string{".", "route", "internal/limit", "redisstore"}, []string{"github.com/alecthomas/kong", "github.com/goccy/go-yaml", "github.com/joho/godotenv", "golang.org/x/net/http/httpproxy"}},
+	{"internal/admin", []string{"internal/openapi", ".", "route"}, nil},
+	{"internal/explorer", []string{"internal/openapi", "route"}, []string{"github.com/swaggest/swgui"}},
+	{"internal/top", nil, nil},
+	{"internal/otlp", nil, []string{"go.opentelemetry.io/otel", "google.golang.org/protobuf/encoding/protowire"}},
+	{"internal/dashboard", []string{".", "route", "internal/limit"}, nil},
+	{"internal/dashboard/browsertest", nil, nil}, // of tests
+	{"internal/metrics", []string{".", "route"}, []string{"github.com/prometheus/client_golang"}},
+	{"internal/proxy", []string{".", "route"}, nil},
+	{"internal/conns", nil, []string{"golang.org/x/sys/unix"}},
+	{"internal/files", nil, nil},
+	{"internal/trust", []string{"internal/files"}, []string{"github.com/google/renameio"}},
 
 	// A format; it knows nothing of ours.
-	{pkg: "internal/openapi", ours: nil, modules: nil},
+	{"internal/openapi", nil, nil},
 
 	// A redis-server for the demo and for tests, and tests of replicas as processes.
-	{pkg: "internal/redisserver", ours: nil, modules: nil},
-	{pkg: "internal/replicas", ours: nil, modules: nil},
+	{"internal/redisserver", nil, nil},
+	{"internal/replicas", nil, nil},
 
 	// OpenTelemetry stays with those who import this package.
-	{pkg: "otelriftrelay", ours: []string{".", "route"}, modules: []string{"go.opentelemetry.io/otel"}},
+	{"otelriftrelay", []string{".", "route"}, []string{"go.opentelemetry.io/otel"}},
 
 	// The store of several replicas, for those who have some.
-	{pkg: "redisstore", ours: []string{"internal/fanout", "limit"}, modules: []string{"github.com/redis/go-redis"}},
+	{"redisstore", []string{"internal/fanout", "internal/limit"}, []string{"github.com/redis/go-redis"}},
 
 	// What users import else takes nothing along but the standard library.
-	{pkg: "riotsim", ours: []string{"route"}, modules: nil},
-	{pkg: ".", ours: []string{"route", "admit", "limit"}, modules: nil},
-	{pkg: "admit", ours: []string{"limit"}, modules: nil},
-	{pkg: "limit/limittest", ours: []string{"limit"}, modules: nil},
-	{pkg: "limit", ours: []string{"internal/fanout"}, modules: nil},
-	{pkg: "internal/fanout", ours: nil, modules: nil},
-	{pkg: "route", ours: nil, modules: nil},
+	{"riotsim", []string{"route"}, nil},
+	{".", []string{"route", "internal/sched", "internal/window", "internal/limit"}, nil},
+
+	// The engine, from who goes next down to what Riot allows.
+	{"internal/sched", []string{"internal/window", "internal/limit"}, nil},
+	{"internal/window", []string{"internal/limit"}, nil},
+	{"internal/memstore", []string{"internal/limit", "internal/fanout"}, nil},
+	{"internal/limittest", []string{"internal/limit"}, nil},
+	{"internal/limit", nil, nil},
+	{"internal/fanout", nil, nil},
+	{"route", nil, nil},
 }
 
 type layer struct {
@@ -101,7 +105,7 @@ func TestImportsPointOneWay(t *testing.T) {
 }
 
 // pure are the packages to which time and random numbers are arguments, and which neither talk nor touch files.
-var pure = []string{"limit", "admit", "route"}
+var pure = []string{"internal/limit", "internal/window", "internal/sched", "route"}
 
 var (
 	impureImports = []string{"net/http", "net", "os", "log", "math/rand", "crypto/rand", "syscall", "C", "unsafe"}
@@ -367,7 +371,7 @@ func parse(t *testing.T, name, source string) file {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return file{File: f, name: name, lines: strings.Count(source, "\n")}
+	return file{f, name, strings.Count(source, "\n")}
 }
 
 // cutModule gives the directory of a package of this module.

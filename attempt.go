@@ -144,7 +144,7 @@ func (a *attempt) sent() bool {
 // done tells the hooks how the try ended.
 func (a *attempt) done(resp *http.Response, err error, lesson window.Lesson, again bool) {
 	e := AnswerEvent{
-		At: a.began.Add(a.took), Route: a.route, Priority: a.priority, Key: a.permit.Key(), Try: a.try, Kind: lesson.Kind, Own: lesson.Kind.Own(), Duration: a.took, Err: err, Retry: again,
+		At: a.began.Add(a.took), Route: a.route, Priority: a.priority, Key: a.permit.Key(), Try: a.try, Kind: limitKind(lesson.Kind), Own: lesson.Kind.Own(), Duration: a.took, Err: err, Retry: again,
 	}
 	if resp != nil {
 		e.Status = resp.StatusCode

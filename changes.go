@@ -3,7 +3,6 @@ package riftrelay
 import (
 	"time"
 
-	"riftrelay/internal/limit"
 	"riftrelay/internal/sched"
 )
 
@@ -68,7 +67,7 @@ type ChangeEvent struct {
 	Old    int           // of a limit: calls in Window, before; 0 is none
 	New    int           // of a limit: calls in Window, now; 0 is none
 	Until  time.Time     // of ChangeCooldownBegan: its end
-	Cause  limit.Kind    // of a cool-down: the 429
+	Cause  LimitKind     // of a cool-down: the 429
 	Status int           // of ChangeKeySuspended: the answer that spoke against it
 	Err    error         // of ChangeStoreAway: why; of ChangeStoreElsewhere: where
 	Lost   int           // changes just before this one that are not told: the hooks were too slow for them
@@ -171,7 +170,7 @@ func (l *Limiter) nextNews() (e ChangeEvent, more bool) {
 func (l *Limiter) changeEvent(c sched.Change) ChangeEvent {
 	e := ChangeEvent{
 		Kind: changeKinds[c.Kind], At: l.epoch.Add(time.Duration(c.At)), Scope: scopeName(c.Part), Host: c.Host, Method: c.Method,
-		Window: c.Window, Old: c.Old, New: c.New, Cause: c.Cause, Status: c.Status,
+		Window: c.Window, Old: c.Old, New: c.New, Cause: limitKind(c.Cause), Status: c.Status,
 	}
 	if c.Key >= 0 {
 		e.Key = l.held[c.Key].Name

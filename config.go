@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"riftrelay/internal/limit"
-	"riftrelay/internal/window"
 	"riftrelay/route"
 )
 
@@ -77,10 +76,10 @@ type Config struct {
 	// own. 0 means 5 minutes; negative means no bound.
 	AdmissionTimeout time.Duration
 
-	// Store judges where several processes call with the same keys: see
-	// limit.Store. Nil means that this one is alone with them. The caller closes
-	// it, after the Limiter.
-	Store limit.Store
+	// Store shares the limits between processes that call with the same keys.
+	// Nil means that this process alone uses them. The caller closes it, after
+	// the Limiter.
+	Store Store
 
 	// Replica names this process for the Store, among all that live. Empty
 	// means a random name.
@@ -170,7 +169,7 @@ func (c Config) withDefaults() (Config, []limit.Quota, error) {
 	c.Budgets = cloneBudgets(c.Budgets)
 	c.checkBudgets(bad)
 	if c.ViolationLimit == 0 {
-		c.ViolationLimit = window.DefaultTolerance
+		c.ViolationLimit = limit.DefaultTolerance
 	}
 	if c.QueueCapacity == 0 {
 		c.QueueCapacity = DefaultQueueCapacity

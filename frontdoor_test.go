@@ -176,7 +176,7 @@ func TestShapesOfGoClients(t *testing.T) {
 	client := &http.Client{Transport: &riftrelay.Transport{Limiter: l, Base: base, Upstream: srv.URL()}}
 
 	var account struct{ PUUID, GameName string }
-	europe, euw := apiClient{region: "europe", key: "my-own", client: client}, apiClient{region: "euw1", key: "my-own", client: client}
+	europe, euw := apiClient{"europe", "my-own", client}, apiClient{"euw1", "my-own", client}
 	must := func(code int, err error) {
 		t.Helper()
 		if err != nil || code != http.StatusOK {
@@ -199,7 +199,7 @@ func TestShapesOfGoClients(t *testing.T) {
 
 	// The body of a tournament's codes is whole again after a 429.
 	srv.Script("americas", "POST /lol/tournament-stub/v5/codes", riotsim.Fault{Kind: riotsim.Service, Wait: time.Second})
-	americas := apiClient{region: "americas", key: "my-own", client: client}
+	americas := apiClient{"americas", "my-own", client}
 	must(americas.do(t.Context(), http.MethodPost, "/lol/tournament-stub/v5/codes?count=1&tournamentId=1", map[string]any{"teamSize": 5, "mapType": "SUMMONERS_RIFT"}, nil))
 	var bodies []string
 	for _, r := range srv.Requests() {

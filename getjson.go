@@ -105,10 +105,10 @@ const (
 type APIError struct {
 	URL     string // without its query
 	Status  int
-	Message string     // in the answer's own words; empty where it has none that can be read
-	Kind    limit.Kind // of a 429 of Riot's: application, method, service …
-	Source  string     // who said it: SourceRiot, SourceRelay; empty when neither a Transport nor a relay was asked
-	Reason  Reason     // of a relay's refusal, its X-RiftRelay-Reason
+	Message string    // in the answer's own words; empty where it has none that can be read
+	Kind    LimitKind // of a 429 of Riot's: application, method, service …
+	Source  string    // who said it: SourceRiot, SourceRelay; empty when neither a Transport nor a relay was asked
+	Reason  Reason    // of a relay's refusal, its X-RiftRelay-Reason
 
 	// RetryAfter is how long from the answer on to wait. 0 means that it
 	// doesn't say.
@@ -126,8 +126,8 @@ func (e *APIError) Error() string {
 	var more []string
 	if e.Source == SourceRelay {
 		more = append(more, "said the relay: "+string(e.Reason))
-	} else if e.Kind != limit.NotLimited {
-		more = append(more, "limit: "+e.Kind.String())
+	} else if e.Kind != "" {
+		more = append(more, "limit: "+string(e.Kind))
 	}
 	if e.RetryAfter > 0 {
 		more = append(more, "retry in "+e.RetryAfter.String())
@@ -153,7 +153,7 @@ func newAPIError(url string, resp *http.Response, body []byte) *APIError {
 	case e.Source == SourceRelay:
 		e.Reason = Reason(resp.Header.Get("X-Riftrelay-Reason"))
 	case e.Status == http.StatusTooManyRequests:
-		e.Kind = limit.KindOf(resp.Header.Get("X-Rate-Limit-Type"))
+		e.Kind = limitKind(limit.KindOf(resp.Header.Get("X-Rate-Limit-Type")))
 	}
 	return e
 }

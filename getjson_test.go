@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"riftrelay"
-	"riftrelay/internal/limit"
 	"riftrelay/internal/proxy"
 	"riftrelay/riotsim"
 )
@@ -50,42 +49,42 @@ func TestGetJSONErrors(t *testing.T) {
 		text string
 	}{
 		"the older schema (R22)": {
-			canned: canned{status: 404, header: http.Header{"X-Riftrelay-Source": {"riot"}}, body: `{"status":{"message":"Data not found - summoner not found","status_code":404}}`},
+			canned: canned{404, http.Header{"X-Riftrelay-Source": {"riot"}}, `{"status":{"message":"Data not found - summoner not found","status_code":404}}`},
 			want:   riftrelay.APIError{Status: 404, Message: "Data not found - summoner not found", Source: "riot"},
 			text:   "riftrelay: https://relay/x: 404 Data not found - summoner not found",
 		},
 		"the newer schema (R22)": {
-			canned: canned{status: 400, header: nil, body: `{"httpStatus":400,"errorCode":"BAD_REQUEST","message":"Exception decrypting x"}`},
+			canned: canned{400, nil, `{"httpStatus":400,"errorCode":"BAD_REQUEST","message":"Exception decrypting x"}`},
 			want:   riftrelay.APIError{Status: 400, Message: "Exception decrypting x"},
 			text:   "riftrelay: https://relay/x: 400 Exception decrypting x",
 		},
 		"a gateway's page": {
-			canned: canned{status: 502, header: nil, body: `<html>Bad Gateway</html>`},
+			canned: canned{502, nil, `<html>Bad Gateway</html>`},
 			want:   riftrelay.APIError{Status: 502},
 			text:   "riftrelay: https://relay/x: 502 Bad Gateway",
 		},
 		"a page without an end": {
-			canned: canned{status: 503, header: nil, body: strings.Repeat("x", 1<<20)},
+			canned: canned{503, nil, strings.Repeat("x", 1<<20)},
 			want:   riftrelay.APIError{Status: 503},
 		},
 		"a method's 429": {
-			canned: canned{status: 429, header: http.Header{"X-Riftrelay-Source": {"riot"}, "X-Rate-Limit-Type": {"method"}, "Retry-After": {"7"}}, body: `{"status":{"message":"Rate limit exceeded","status_code":429}}`},
-			want:   riftrelay.APIError{Status: 429, Message: "Rate limit exceeded", Source: "riot", Kind: limit.Method, RetryAfter: 7 * time.Second},
+			canned: canned{429, http.Header{"X-Riftrelay-Source": {"riot"}, "X-Rate-Limit-Type": {"method"}, "Retry-After": {"7"}}, `{"status":{"message":"Rate limit exceeded","status_code":429}}`},
+			want:   riftrelay.APIError{Status: 429, Message: "Rate limit exceeded", Source: "riot", Kind: riftrelay.LimitMethod, RetryAfter: 7 * time.Second},
 			text:   "riftrelay: https://relay/x: 429 Rate limit exceeded (limit: method, retry in 7s)",
 		},
 		"a 429 without a type": {
-			canned: canned{status: 429, header: nil, body: ""},
-			want:   riftrelay.APIError{Status: 429, Kind: limit.Untyped},
+			canned: canned{429, nil, ""},
+			want:   riftrelay.APIError{Status: 429, Kind: "none"},
 			text:   "riftrelay: https://relay/x: 429 Too Many Requests (limit: none)",
 		},
 		"the relay's own 429": {
-			canned: canned{status: 429, header: relay("deadline", "Retry-After", "119"), body: `{"status":{"message":"no room","status_code":429}}`},
+			canned: canned{429, relay("deadline", "Retry-After", "119"), `{"status":{"message":"no room","status_code":429}}`},
 			want:   riftrelay.APIError{Status: 429, Message: "no room", Source: "relay", Reason: riftrelay.ReasonDeadline, RetryAfter: 119 * time.Second},
 			is:     riftrelay.ErrDeadline,
 			text:   "riftrelay: https://relay/x: 429 no room (said the relay: deadline, retry in 1m59s)",
 		},
 		"the relay, with a reason of its own": {
-			canned: canned{status: 504, header: relay("upstream_timeout"), body: ""},
+			canned: canned{504, relay("upstream_timeout"), ""},
 			want:   riftrelay.APIError{Status: 504, Source: "relay", Reason: "upstream_timeout"},
 		},
 	} {
@@ -119,24 +118,24 @@ func TestGetJSONBodies(t *testing.T) {
 	get := func(c canned) (account, error) {
 		return riftrelay.GetJSON[account](t.Context(), &http.Client{Transport: c}, "https://relay/x")
 	}
-	if a, err := get(canned{status: 200, header: nil, body: `{"puuid":"p","gameName":"Faker"}`}); err != nil || a.GameName != "Faker" {
+	if a, err := get(canned{200, nil, `{"puuid":"p","gameName":"Faker"}`}); err != nil || a.GameName != "Faker" {
 		t.Errorf("%+v, %v", a, err)
 	}
 	var packed strings.Builder
 	z := gzip.NewWriter(&packed)
 	z.Write([]byte(`{"gameName":"Faker"}`))
 	z.Close()
-	if a, err := get(canned{status: 200, header: http.Header{"Content-Encoding": {"gzip"}}, body: packed.String()}); err != nil || a.GameName != "Faker" {
+	if a, err := get(canned{200, http.Header{"Content-Encoding": {"gzip"}}, packed.String()}); err != nil || a.GameName != "Faker" {
 		t.Errorf("packed: %+v, %v", a, err)
 	}
 	for name, c := range map[string]canned{
-		"a page":         {status: 200, header: nil, body: "<html>"},
-		"another type":   {status: 200, header: nil, body: `{"gameName":1}`},
-		"two values":     {status: 200, header: nil, body: `{"gameName":"a"}{"gameName":"b"}`},
-		"half a value":   {status: 200, header: nil, body: `{"gameName":"a"`},
-		"nothing":        {status: 200, header: nil, body: ""},
-		"not so packed":  {status: 200, header: http.Header{"Content-Encoding": {"gzip"}}, body: "{}"},
-		"without an end": {status: 200, header: nil, body: `"` + strings.Repeat("x", 33<<20)},
+		"a page":         {200, nil, "<html>"},
+		"another type":   {200, nil, `{"gameName":1}`},
+		"two values":     {200, nil, `{"gameName":"a"}{"gameName":"b"}`},
+		"half a value":   {200, nil, `{"gameName":"a"`},
+		"nothing":        {200, nil, ""},
+		"not so packed":  {200, http.Header{"Content-Encoding": {"gzip"}}, "{}"},
+		"without an end": {200, nil, `"` + strings.Repeat("x", 33<<20)},
 	} {
 		a, err := get(c)
 		var api *riftrelay.APIError
@@ -151,7 +150,7 @@ func TestGetJSONBodies(t *testing.T) {
 		z.Write([]byte(strings.Repeat(" ", 1<<20)))
 	}
 	z.Close()
-	if _, err := get(canned{status: 200, header: http.Header{"Content-Encoding": {"gzip"}}, body: bomb.String()}); err == nil || !strings.Contains(err.Error(), "33554432 bytes") {
+	if _, err := get(canned{200, http.Header{"Content-Encoding": {"gzip"}}, bomb.String()}); err == nil || !strings.Contains(err.Error(), "33554432 bytes") {
 		t.Errorf("a bomb: %v", err)
 	}
 	if _, err := riftrelay.GetJSON[account](t.Context(), http.DefaultClient, "ht tp://"); err == nil {
@@ -173,7 +172,7 @@ func TestGetJSONByTransportAndByRelay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		throughRelay := &http.Client{Transport: inMemory{Handler: relay}}
+		throughRelay := &http.Client{Transport: inMemory{relay}}
 		for _, c := range []struct {
 			client *http.Client
 			url    string

@@ -48,8 +48,8 @@ func TestHardeningDocsNameTests(t *testing.T) {
 
 // A guard that sees nothing guards nothing.
 func TestHardeningDocsCheckSeesGaps(t *testing.T) {
-	rows := claims("# Title\n\n| what | shown by |\n|---|---|\n| a | `.TestA` `admit.TestB/x y` |\n| b | open: issue 5 |\n| c | |\n\ntext\n")
-	if len(rows) != 3 || !slices.Equal(rows[0].tests, []string{".TestA", "admit.TestB/x y"}) || rows[1].open != "5" || rows[2].open != "" || len(rows[2].tests) != 0 {
+	rows := claims("# Title\n\n| what | shown by |\n|---|---|\n| a | `.TestA` `internal/sched.TestB/x y` |\n| b | open: issue 5 |\n| c | |\n\ntext\n")
+	if len(rows) != 3 || !slices.Equal(rows[0].tests, []string{".TestA", "internal/sched.TestB/x y"}) || rows[1].open != "5" || rows[2].open != "" || len(rows[2].tests) != 0 {
 		t.Errorf("rows %+v", rows)
 	}
 	tests := namedTests(t)
@@ -60,8 +60,8 @@ func TestHardeningDocsCheckSeesGaps(t *testing.T) {
 		"riftrelay.TestGarbledHeaders/huge":        false,
 		"riftrelay.TestGarbledHeaders/small":       true,
 		"riftrelay.TestRetries/at most twice more": false,
-		"admit.TestScripts/service429":             false,
-		"admit.TestScripts/nothing":                true,
+		"internal/sched.TestScripts/service429":    false,
+		"internal/sched.TestScripts/nothing":       true,
 		"riftrelay.simulate":                       true,
 		"TestGarbledHeaders":                       true,
 	} {
@@ -75,7 +75,7 @@ func TestHardeningDocsCheckSeesGaps(t *testing.T) {
 type claim struct {
 	line  int
 	claim string
-	tests []string // "admit.TestScripts/service429"
+	tests []string // "internal/sched.TestScripts/service429"
 	open  string   // number of the issue that it waits for
 }
 
@@ -114,7 +114,7 @@ func claims(doc string) (rows []claim) {
 	return rows
 }
 
-// testSource is what there is to name: "admit.TestScripts", with the strings
+// testSource is what there is to name: "internal/sched.TestScripts", with the strings
 // that are written in it and so may name a subtest.
 type testSource map[string][]string
 

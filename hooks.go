@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"riftrelay/internal/limit"
 	"riftrelay/route"
 )
 
@@ -52,7 +51,7 @@ type AnswerEvent struct {
 	Key      string        // name; empty without a key (RSO)
 	Try      int           // of the call, from 1
 	Status   int           // 0 when there was no answer
-	Kind     limit.Kind    // of a 429
+	Kind     LimitKind     // of a 429
 	Own      bool          // the 429 is our violation, not Riot's own trouble
 	Duration time.Duration // from admission to the head of the answer, or to the failure
 	Err      error         // why there was no answer

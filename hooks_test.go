@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"riftrelay"
-	"riftrelay/internal/limit"
 	"riftrelay/riotsim"
 	"riftrelay/route"
 )
@@ -66,8 +65,8 @@ func (r *recorder) said() []string {
 		if !e.Until.IsZero() {
 			line += fmt.Sprintf(" until %v", e.Until.Sub(r.began))
 		}
-		if e.Cause != limit.NotLimited {
-			line += " " + e.Cause.String()
+		if e.Cause != "" {
+			line += " " + string(e.Cause)
 		}
 		said = append(said, line)
 	}

@@ -312,7 +312,7 @@ func TestSnapshot(t *testing.T) {
 			t.Errorf("method %+v", method)
 		}
 		p.Observe(429, http.Header{"X-Rate-Limit-Type": {"service"}, "Retry-After": {"5"}})
-		if m := l.Snapshot().Scopes[1]; m.Cooldown < 5*time.Second || m.Cause.String() != "service" {
+		if m := l.Snapshot().Scopes[1]; m.Cooldown < 5*time.Second || string(m.Cause) != "service" {
 			t.Errorf("cool-down %+v", m)
 		}
 	})

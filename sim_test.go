@@ -111,10 +111,10 @@ type limitSet struct {
 }
 
 var limitSets = []limitSet{
-	{name: "20:1,100:120", app: "20:1,100:120", method: "", urls: []string{byPUUID}, n: 100, w: 120 * time.Second},
-	{name: "500:10,30000:600", app: "500:10,30000:600", method: "", urls: []string{byPUUID}, n: 500, w: 10 * time.Second},
-	{name: "100:1", app: "100:1", method: "", urls: []string{byPUUID}, n: 100, w: time.Second},
-	{name: "100:10, 3 methods 30:10", app: "100:10", method: "30:10", urls: []string{byPUUID, mastery, status}, n: 90, w: 10 * time.Second},
+	{"20:1,100:120", "20:1,100:120", "", []string{byPUUID}, 100, 120 * time.Second},
+	{"500:10,30000:600", "500:10,30000:600", "", []string{byPUUID}, 500, 10 * time.Second},
+	{"100:1", "100:1", "", []string{byPUUID}, 100, time.Second},
+	{"100:10, 3 methods 30:10", "100:10", "30:10", []string{byPUUID, mastery, status}, 90, 10 * time.Second},
 }
 
 var delays = []struct {

@@ -73,10 +73,10 @@ func (e *ChangeEvent) attrs() []slog.Attr {
 		text("limit", e.quota(e.New))
 		text("before", e.quota(e.Old))
 	case ChangeCooldownBegan:
-		text("type", e.Cause.String())
+		text("type", string(e.Cause))
 		text("for", e.Until.Sub(e.At).Round(time.Millisecond).String())
 	case ChangeCooldownEnded:
-		text("type", e.Cause.String())
+		text("type", string(e.Cause))
 	case ChangeLimitsHalved, ChangeLimitsRaised:
 		attrs = append(attrs, slog.Int("halved", e.New), slog.Int("before", e.Old))
 	case ChangeKeySuspended:

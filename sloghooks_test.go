@@ -8,13 +8,12 @@ import (
 	"time"
 
 	"riftrelay"
-	"riftrelay/internal/limit"
 )
 
 func TestLogHooks(t *testing.T) {
 	at := time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
 	app := riftrelay.ChangeEvent{At: at, Key: "main", Scope: "application", Host: "euw1", Window: 2 * time.Minute}
-	service := riftrelay.ChangeEvent{At: at, Scope: "service", Host: "kr", Method: "/x", Cause: limit.Service, Until: at.Add(5500 * time.Millisecond)}
+	service := riftrelay.ChangeEvent{At: at, Scope: "service", Host: "kr", Method: "/x", Cause: riftrelay.LimitService, Until: at.Add(5500 * time.Millisecond)}
 	key := riftrelay.ChangeEvent{At: at, Key: "main"}
 	with := func(e riftrelay.ChangeEvent, change func(*riftrelay.ChangeEvent)) riftrelay.ChangeEvent {
 		change(&e)

@@ -64,7 +64,7 @@ type ScopeState struct {
 	Halved   int           // how often its limits are halved, after too many violations: see Config.ViolationLimit
 	InFlight int           // own calls admitted and not yet answered
 	Cooldown time.Duration // left of a stop after a 429, of the method's also one for all keys; 0 when there is none
-	Cause    limit.Kind    // of the cool-down: the 429
+	Cause    LimitKind     // of the cool-down: the 429
 	Windows  []WindowState // Riot's, by length, shortest first; none when Riot tells no limit
 	Own      []WindowState // limits of your own, see Limiter.Limit
 	Budgets  []BudgetState // of those whose calls came here, in the order of Config.Budgets
@@ -163,11 +163,11 @@ func (l *Limiter) scopeStates(scopes []sched.ScopeState, names []string) []Scope
 		}
 		st := ScopeState{
 			Key: name, Host: scope.Host, Method: scope.Method, Known: scope.Known, Halved: scope.Halved, InFlight: scope.InFlight,
-			Cooldown: scope.Cooldown, Cause: scope.Cause, Windows: windows(scope.Windows, scope.InFlight),
+			Cooldown: scope.Cooldown, Cause: limitKind(scope.Cause), Windows: windows(scope.Windows, scope.InFlight),
 			Own: windows(scope.Own, scope.InFlight),
 		}
 		if scope.Service > st.Cooldown {
-			st.Cooldown, st.Cause = scope.Service, scope.ServiceCause
+			st.Cooldown, st.Cause = scope.Service, limitKind(scope.ServiceCause)
 		}
 		for _, b := range scope.Budgets {
 			if scope.Method == "" && !l.budgets.isWhole(b.Budget) {

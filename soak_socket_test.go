@@ -81,7 +81,7 @@ func newSocketSoak(t *testing.T, name string, limits [2]string, r *rand.Rand) *s
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &socketSoak{t: named{TB: t, name: name + " " + limits[0] + " " + limits[1]}, r: r, edge: edge}
+	s := &socketSoak{t: named{t, name + " " + limits[0] + " " + limits[1]}, r: r, edge: edge}
 	var keys []riftrelay.Key
 	for i := range 1 + r.IntN(2) {
 		keys = append(keys, riftrelay.Key{Value: fmt.Sprint(oneKey, i)})

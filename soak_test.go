@@ -95,7 +95,7 @@ func newSoak(t *testing.T, limits [2]string, r *rand.Rand) *soak {
 		t: t, r: r, edge: edge, granted: map[*sched.Waiter]func(*sched.Permit){}, wake: limit.Never,
 		m: sched.New(sched.Config{
 			Keys: 1 + r.IntN(2), Burst: []float64{0, 0.25, 1}[r.IntN(3)], Margin: soakMargin, MaxMargin: 2 * time.Second,
-			Assumed: assumed, Tolerance: window.DefaultTolerance, QueueCapacity: 1000, QueueTotal: 10000, Start: limit.Instant(soakMargin),
+			Assumed: assumed, Tolerance: limit.DefaultTolerance, QueueCapacity: 1000, QueueTotal: 10000, Start: limit.Instant(soakMargin),
 		}),
 		// All of the variation is there from the start: J learns it from the
 		// first twenty calls.
@@ -243,7 +243,7 @@ type event struct {
 
 func (s *soak) at(t limit.Instant, do func()) {
 	s.seq++
-	heap.Push(&s.events, &event{at: t, seq: s.seq, do: do})
+	heap.Push(&s.events, &event{t, s.seq, do})
 }
 
 func (s *soak) after(d time.Duration, do func()) { s.at(s.now.Add(d), do) }

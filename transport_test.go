@@ -360,12 +360,12 @@ func TestTimeoutOfBody(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer l.Close()
-		slow := &http.Client{Transport: &riftrelay.Transport{Limiter: l, Base: slowBody{every: 4 * time.Second, bytes: 10}, Timeout: 5 * time.Second}}
+		slow := &http.Client{Transport: &riftrelay.Transport{Limiter: l, Base: slowBody{4 * time.Second, 10}, Timeout: 5 * time.Second}}
 		resp, body, err := call(t.Context(), slow, http.MethodGet, byPUUID, "")
 		if err != nil || len(body) != 10 {
 			t.Errorf("a slow body: %v %q %v", resp, body, err)
 		}
-		still := &http.Client{Transport: &riftrelay.Transport{Limiter: l, Base: slowBody{every: 6 * time.Second, bytes: 10}, Timeout: 5 * time.Second}}
+		still := &http.Client{Transport: &riftrelay.Transport{Limiter: l, Base: slowBody{6 * time.Second, 10}, Timeout: 5 * time.Second}}
 		if _, _, err := call(t.Context(), still, http.MethodGet, byPUUID, ""); !errors.Is(err, riftrelay.ErrUpstreamTimeout) {
 			t.Errorf("a body that stands still: %v", err)
 		}

@@ -102,7 +102,7 @@ func TestUpstreamWeather(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := newForecast(t, named{TB: t, name: o.name}, o, busyMachine, l, riftrelay.NewBase(riftrelay.BaseOptions{}).DialContext)
+		f := newForecast(t, named{t, o.name}, o, busyMachine, l, riftrelay.NewBase(riftrelay.BaseOptions{}).DialContext)
 		all.Go(func() {
 			places <- struct{}{}
 			f.run()

@@ -38,7 +38,7 @@ type Wait struct {
 	Window time.Duration
 	Used   int           // of Limit
 	Others int           // of Used, calls of others
-	Cause  limit.Kind    // of cooldown and service: the 429
+	Cause  LimitKind     // of cooldown and service: the 429
 	Until  time.Duration // from now; Unknown when it hangs on calls under way alone
 }
 
@@ -106,7 +106,7 @@ func inWords(d time.Duration) string {
 // waitOf puts the machine's reason, with the name of its key, in words of the
 // library.
 func waitOf(y sched.Why, key string, now limit.Instant) Wait {
-	w := Wait{Key: key, Cause: y.Cause, Until: Unknown}
+	w := Wait{Key: key, Cause: limitKind(y.Cause), Until: Unknown}
 	if y.Until < limit.Never {
 		w.Until = max(0, y.Until.Sub(now))
 	}

@@ -107,7 +107,7 @@ func (h hooks) answer(ctx context.Context, e riftrelay.AnswerEvent) {
 	if e.Status != 0 {
 		span.SetAttributes(semconv.HTTPResponseStatusCode(e.Status))
 	}
-	if kind := e.Kind.String(); kind != "" {
+	if kind := string(e.Kind); kind != "" {
 		span.SetAttributes(Limit.String(kind))
 	}
 	if e.Own {

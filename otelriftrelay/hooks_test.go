@@ -18,7 +18,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"riftrelay"
-	"riftrelay/internal/limit"
 	"riftrelay/otelriftrelay"
 	"riftrelay/riotsim"
 	"riftrelay/route"
@@ -168,7 +167,7 @@ func TestSpansOfEvents(t *testing.T) {
 		},
 		"violation": {
 			func(ctx context.Context, h riftrelay.Hooks) {
-				h.Answer(ctx, riftrelay.AnswerEvent{At: at, Route: r, Try: 1, Duration: time.Second, Status: 429, Kind: limit.Method, Own: true})
+				h.Answer(ctx, riftrelay.AnswerEvent{At: at, Route: r, Try: 1, Duration: time.Second, Status: 429, Kind: riftrelay.LimitMethod, Own: true})
 			},
 			"upstream", codes.Error, "", 0,
 			map[string]any{

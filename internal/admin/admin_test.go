@@ -15,7 +15,6 @@ import (
 
 	"riftrelay"
 	"riftrelay/internal/admin"
-	"riftrelay/internal/limit"
 	"riftrelay/route"
 )
 
@@ -79,7 +78,7 @@ func (fixed) Snapshot() riftrelay.Snapshot {
 				}}}},
 			{Key: "main", Host: "americas", Method: matches, Known: true, InFlight: 3, Windows: []riftrelay.WindowState{full}},
 			{Key: "spare", Host: "euw1", Known: true, Halved: 2, Windows: []riftrelay.WindowState{{Limit: 20, Window: time.Second}}},
-			{Host: "europe", Method: "/riot/account/v1/accounts/me", InFlight: 1, Cooldown: 7500 * time.Millisecond, Cause: limit.Service, Windows: []riftrelay.WindowState{}},
+			{Host: "europe", Method: "/riot/account/v1/accounts/me", InFlight: 1, Cooldown: 7500 * time.Millisecond, Cause: riftrelay.LimitService, Windows: []riftrelay.WindowState{}},
 		},
 		Queues: []riftrelay.QueueState{
 			{Host: "euw1", Method: "/lol/status/v4/platform-data", Priority: riftrelay.High, Depth: 2, Oldest: time.Millisecond, Start: riftrelay.Unknown},

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"riftrelay"
-	"riftrelay/internal/limit"
 )
 
 // Seconds is a length of time in seconds, to the microsecond.
@@ -127,7 +126,7 @@ func stateOf(s riftrelay.Snapshot) *State {
 	for i, sc := range s.Scopes {
 		o := Scope{
 			Key: sc.Key, Host: sc.Host, Method: sc.Method, Known: sc.Known, Halved: sc.Halved, InFlight: sc.InFlight,
-			Cooldown: seconds(sc.Cooldown), Cause: causeOf(sc.Cause), Windows: windowsOf(sc.Windows), Own: windowsOf(sc.Own), Budgets: make([]Budget, len(sc.Budgets)),
+			Cooldown: seconds(sc.Cooldown), Cause: string(sc.Cause), Windows: windowsOf(sc.Windows), Own: windowsOf(sc.Own), Budgets: make([]Budget, len(sc.Budgets)),
 		}
 		for j, b := range sc.Budgets {
 			o.Budgets[j] = Budget{Name: b.Name, Windows: windowsOf(b.Windows)}
@@ -167,8 +166,6 @@ func whyOf(w riftrelay.Wait) *Why {
 	}
 	return &Why{
 		Kind: string(w.Kind), Key: w.Key, Scope: w.Scope, Budget: w.Budget, Limit: w.Limit, Window: seconds(w.Window), Used: w.Used, Others: w.Others,
-		Cause: causeOf(w.Cause), Until: known(w.Until), Text: w.String(),
+		Cause: string(w.Cause), Until: known(w.Until), Text: w.String(),
 	}
 }
-
-func causeOf(k limit.Kind) string { return k.String() }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"riftrelay"
-	"riftrelay/internal/window"
+	"riftrelay/internal/limit"
 )
 
 // The groups, in the order in which help and documents show them.
@@ -178,7 +178,7 @@ func declare(in *Invocation, d *draft) []setting {
 			value: d.hard(),
 		},
 		{
-			name: "VIOLATION_LIMIT", group: groupLimits, def: strconv.Itoa(window.DefaultTolerance), help: "own 429s a minute before a limit is halved",
+			name: "VIOLATION_LIMIT", group: groupLimits, def: strconv.Itoa(limit.DefaultTolerance), help: "own 429s a minute before a limit is halved",
 			more: "Riot blacklists keys that keep exceeding their limits. A limit that sees more 429s of our own making within a minute is used by half, " +
 				"and all of it again step by step, every five minutes without another. If calls of another program were the reason, it takes less than a minute after that program has gone. 0: none is tolerated.",
 			value: number(&s.ViolationLimit, 1_000_000),

@@ -10,9 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"riftrelay/internal/limit"
-
 	"riftrelay"
+	"riftrelay/internal/limit"
 )
 
 // value is how the text of a setting is understood.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"riftrelay"
-	"riftrelay/internal/limit"
 )
 
 // name is what a row is of: a scope, as in riftrelay.ScopeState.
@@ -25,7 +24,7 @@ type row struct {
 	rate  float64  // calls let go a second, lately
 	waits [2]waits // of this half minute and the one before
 	last  int      // status, as happened.status
-	kind  limit.Kind
+	kind  riftrelay.LimitKind
 	busy  time.Time // when something last happened
 	past  []windowPast
 
@@ -152,9 +151,9 @@ func (r *row) appendBody(b []byte) []byte {
 		number("waits", 1)
 	}
 	number("status", float64(r.last))
-	if r.kind != limit.NotLimited {
+	if r.kind != "" {
 		b = append(b, `"kind":`...)
-		b = append(appendText(b, r.kind.String()), ',')
+		b = append(appendText(b, string(r.kind)), ',')
 	}
 	if s := r.scope; s != nil {
 		if s.Known {
@@ -165,7 +164,7 @@ func (r *row) appendBody(b []byte) []byte {
 		if s.Cooldown > 0 {
 			number("cool", float64(s.Cooldown.Milliseconds()))
 			b = append(b, `"cause":`...)
-			b = append(appendText(b, s.Cause.String()), ',')
+			b = append(appendText(b, string(s.Cause)), ',')
 		}
 	}
 	b = r.appendQueues(b)

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"riftrelay"
-	"riftrelay/internal/limit"
 	"riftrelay/route"
 )
 
@@ -45,10 +44,10 @@ func watching() (*Dashboard, *riftrelay.Snapshot) {
 	return d, s
 }
 
-func (d *Dashboard) goes(n int, waited time.Duration, status int, kind limit.Kind) {
+func (d *Dashboard) goes(n int, waited time.Duration, status int, kind riftrelay.LimitKind) {
 	for range n {
 		d.Admission(context.Background(), riftrelay.AdmissionEvent{Route: euw1, Key: "main", Try: 1, Waited: waited})
-		d.Answer(context.Background(), riftrelay.AnswerEvent{Route: euw1, Key: "main", Try: 1, Status: status, Kind: kind, Own: kind.Own(), Retry: status == 429})
+		d.Answer(context.Background(), riftrelay.AnswerEvent{Route: euw1, Key: "main", Try: 1, Status: status, Kind: kind, Own: (kind == riftrelay.LimitApplication || kind == riftrelay.LimitMethod), Retry: status == 429})
 	}
 }
 
@@ -57,9 +56,9 @@ func TestASecondIsCounted(t *testing.T) {
 	d.sample(start)
 	s.Queued, s.InFlight = 3, 2
 	s.Queues = []riftrelay.QueueState{{Host: "euw1", Method: euw1ID.method, Depth: 3, Oldest: 4 * time.Second}}
-	d.goes(3, 100*time.Millisecond, 200, 0)
-	d.goes(1, 2*time.Second, 429, limit.Method)
-	d.goes(1, 0, 429, limit.Service)
+	d.goes(3, 100*time.Millisecond, 200, "")
+	d.goes(1, 2*time.Second, 429, riftrelay.LimitMethod)
+	d.goes(1, 0, 429, riftrelay.LimitService)
 	d.Admission(context.Background(), riftrelay.AdmissionEvent{Route: euw1, Key: "main", Try: 2})
 	d.Admission(context.Background(), riftrelay.AdmissionEvent{Route: euw1, Try: 1, Reason: riftrelay.ReasonDeadline})
 	d.Admission(context.Background(), riftrelay.AdmissionEvent{Route: euw1, Try: 1, Reason: riftrelay.ReasonQueueFull})
@@ -80,7 +79,7 @@ func TestASecondIsCounted(t *testing.T) {
 		t.Errorf("waits: half %v, 95 %% %v; want 100 and 2000 to a tenth", p50, p95)
 	}
 	r := d.rows[euw1ID]
-	if r.last != 429 || r.kind != limit.Service {
+	if r.last != 429 || r.kind != riftrelay.LimitService {
 		t.Errorf("last answer %d %v", r.last, r.kind)
 	}
 	if app := d.rows[name{"main", "euw1", ""}]; app.rate != r.rate || app.rate < 0.5 || app.rate > 3 {
@@ -91,7 +90,7 @@ func TestASecondIsCounted(t *testing.T) {
 // What viewers are told, to the letter: web/model.js reads it.
 func TestRowsOnTheWire(t *testing.T) {
 	d, s := watching()
-	s.Scopes[1].Cooldown, s.Scopes[1].Cause, s.Scopes[1].Halved = 1500*time.Millisecond, limit.Method, 1
+	s.Scopes[1].Cooldown, s.Scopes[1].Cause, s.Scopes[1].Halved = 1500*time.Millisecond, riftrelay.LimitMethod, 1
 	s.Scopes[1].Own = []riftrelay.WindowState{{Limit: 5, Window: time.Second}}
 	s.Scopes[1].Budgets = []riftrelay.BudgetState{{Name: "a<b", Windows: []riftrelay.WindowState{{Limit: 300, Window: time.Minute}}}}
 	s.Queues = []riftrelay.QueueState{{
@@ -141,7 +140,7 @@ func TestRowsComeAndGo(t *testing.T) {
 	d, s := watching()
 	s.Scopes = nil
 	s.Queues = []riftrelay.QueueState{{Host: "kr", Method: "/lol/x", Depth: 1}}
-	d.goes(1, 0, 200, 0)
+	d.goes(1, 0, 200, "")
 	d.sample(start)
 	if r := d.rows[name{"", "kr", "/lol/x"}]; r == nil || len(r.queues) != 1 {
 		t.Errorf("the queue's row: %+v", r)
@@ -197,7 +196,7 @@ func TestThePastIsARing(t *testing.T) {
 
 func TestWaitsAreOfLate(t *testing.T) {
 	d, _ := watching()
-	d.goes(10, 10*time.Second, 200, 0)
+	d.goes(10, 10*time.Second, 200, "")
 	d.sample(start)
 	r := d.rows[euw1ID]
 	wait := func() float64 { return r.waits[0].percentile(0.5, &r.waits[1]) }
@@ -231,8 +230,8 @@ func TestPercentiles(t *testing.T) {
 // they count is bounded whatever hosts callers name.
 func TestHooksAreCheapAndBounded(t *testing.T) {
 	d, _ := watching()
-	d.goes(1, 0, 200, 0)
-	if n := testing.AllocsPerRun(100, func() { d.goes(1, time.Millisecond, 200, 0) }); n != 0 && !raced {
+	d.goes(1, 0, 200, "")
+	if n := testing.AllocsPerRun(100, func() { d.goes(1, time.Millisecond, 200, "") }); n != 0 && !raced {
 		t.Errorf("%v allocations for each call", n)
 	}
 	for i := range mostPlaces + 100 {
@@ -266,7 +265,7 @@ func TestManyScopesAreSampledRarelyForNobody(t *testing.T) {
 }
 
 func TestEveryChangeHasItsSentence(t *testing.T) {
-	at := riftrelay.ChangeEvent{Key: "main", Scope: "method", Host: "euw1", Method: "/m", Window: 2 * time.Minute, Old: 100, New: 50, Cause: limit.Method, Status: 401, At: start, Until: start.Add(3 * time.Second), Err: context.DeadlineExceeded}
+	at := riftrelay.ChangeEvent{Key: "main", Scope: "method", Host: "euw1", Method: "/m", Window: 2 * time.Minute, Old: 100, New: 50, Cause: riftrelay.LimitMethod, Status: 401, At: start, Until: start.Add(3 * time.Second), Err: context.DeadlineExceeded}
 	for kind, want := range map[riftrelay.ChangeKind]string{
 		riftrelay.ChangeLimitLearned:   "info: Riot told the method's limit: 50:120",
 		riftrelay.ChangeLimitChanged:   "info: Riot changed the method's limit from 100:120 to 50:120",

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"riftrelay"
-	"riftrelay/internal/limit"
 )
 
 // viewer reads a stream, message by message.
@@ -74,7 +73,7 @@ func TestViewersAreToldEverythingOnce(t *testing.T) {
 	if _, data := second.next(); strings.Contains(data, "enabled") {
 		t.Errorf("told too early, and told again: %s", data)
 	}
-	d.goes(1, 0, 500, limit.NotLimited)
+	d.goes(1, 0, 500, "")
 	shared := d.tail
 	d.sample(start.Add(time.Second))
 	for i, v := range []viewer{first, second} {

@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"riftrelay"
-	"riftrelay/internal/limit"
 	"riftrelay/route"
 )
 
@@ -38,8 +37,8 @@ type place struct {
 type happened struct {
 	sent   int
 	waits  waits
-	status int        // of the latest answer, noAnswer for none; 0 = nothing was answered
-	kind   limit.Kind // of a 429
+	status int                 // of the latest answer, noAnswer for none; 0 = nothing was answered
+	kind   riftrelay.LimitKind // of a 429
 }
 
 const (
@@ -110,13 +109,13 @@ func (t *tally) answer(e riftrelay.AnswerEvent) {
 }
 
 // kindOf gives the place of a kind in second.limited.
-func kindOf(k limit.Kind) int {
+func kindOf(k riftrelay.LimitKind) int {
 	switch k {
-	case limit.Application:
+	case riftrelay.LimitApplication:
 		return 0
-	case limit.Method:
+	case riftrelay.LimitMethod:
 		return 1
-	case limit.Service:
+	case riftrelay.LimitService:
 		return 2
 	}
 	return 3

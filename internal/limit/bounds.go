@@ -22,3 +22,7 @@ const SilentAnswers = 3
 // CalmWindows is for how many windows' lengths after others were seen they are
 // reckoned with.
 const CalmWindows = 10
+
+// DefaultTolerance is how many own 429s within ViolationWindow a scope tolerates
+// before it halves its limits.
+const DefaultTolerance = 3

@@ -9,12 +9,15 @@ import (
 	"time"
 )
 
+// Bounds of what a header may say. A header beyond them says nothing.
 const (
 	MaxQuotas  = 16            // entries of one header; Riot has sent up to four
 	MaxCount   = 1_000_000_000 // calls
 	MaxSeconds = 7 * 24 * 3600 // length of a window
 )
 
+// NumberFor returns the number that a list of limits or counts has for the
+// window of length w.
 func NumberFor(pairs []Quota, w time.Duration) (n int, ok bool) {
 	for _, p := range pairs {
 		if p.W == w {

@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"math"
+
 	"riftrelay/internal/limit"
 )
 

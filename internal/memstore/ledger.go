@@ -1,8 +1,9 @@
 package memstore
 
 import (
-	"riftrelay/internal/limit"
 	"time"
+
+	"riftrelay/internal/limit"
 )
 
 func fromMillis(t millis) time.Duration { return time.Duration(t) * time.Millisecond }

@@ -1,3 +1,6 @@
+// Package memstore is the reference for a limit.Store: it keeps the charges of
+// the replicas of one process in memory. Package redisstore does the same over
+// Redis, and both pass the suite of limittest.
 package memstore
 
 import (

@@ -1,8 +1,9 @@
 package memstore
 
 import (
-	"riftrelay/internal/limit"
 	"slices"
+
+	"riftrelay/internal/limit"
 )
 
 // mergeMark notes the last Merge of a process that a ledger has taken over.

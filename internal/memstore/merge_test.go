@@ -1,9 +1,10 @@
 package memstore
 
 import (
-	"riftrelay/internal/limit"
 	"testing"
 	"time"
+
+	"riftrelay/internal/limit"
 )
 
 // A budget that a Merge creates has the windows that are assumed, as any other.

@@ -2,8 +2,9 @@ package memstore
 
 import (
 	"cmp"
-	"riftrelay/internal/limit"
 	"slices"
+
+	"riftrelay/internal/limit"
 )
 
 // storeScope is what a store knows of a scope of one budget: its windows, and

@@ -1,8 +1,9 @@
 package memstore
 
 import (
-	"riftrelay/internal/limit"
 	"time"
+
+	"riftrelay/internal/limit"
 )
 
 // What an Ask that was not granted is told: when to ask again, and how long its

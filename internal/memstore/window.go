@@ -1,8 +1,9 @@
 package memstore
 
 import (
-	"riftrelay/internal/limit"
 	"slices"
+
+	"riftrelay/internal/limit"
 )
 
 // Times in a store are whole milliseconds, and microseconds for pacing, so that

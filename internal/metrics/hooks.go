@@ -8,7 +8,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"riftrelay"
-	"riftrelay/internal/limit"
 )
 
 // Metrics hears of every admission, every answer and every change.
@@ -130,7 +129,7 @@ type answerKey struct {
 
 type limitedKey struct {
 	keyedPlace
-	kind limit.Kind
+	kind riftrelay.LimitKind
 }
 
 var causes = [3]string{cause429: "429", causeStatus: "status", causeError: "error"}
@@ -166,7 +165,7 @@ func (m *Metrics) newAnswers(r prometheus.Registerer) answers {
 		}),
 		limited: newSeries(limitedKey{keyedPlace: rest}, func(k limitedKey) prometheus.Counter {
 			region, endpoint := m.labels(k.place)
-			return limited.WithLabelValues(k.key, region, endpoint, k.kind.String())
+			return limited.WithLabelValues(k.key, region, endpoint, string(k.kind))
 		}),
 		violations: newSeries(rest, func(k keyedPlace) prometheus.Counter {
 			region, endpoint := m.labels(k.place)

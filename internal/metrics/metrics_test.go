@@ -14,7 +14,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"riftrelay"
-	"riftrelay/internal/limit"
 	"riftrelay/route"
 )
 
@@ -133,7 +132,7 @@ func TestWithoutEndpoints(t *testing.T) {
 func TestAnswers(t *testing.T) {
 	m := newMetrics()
 	r := at(t, "GET", "kr", "/lol/status/v4/platform-data")
-	kind := limit.Application
+	kind := riftrelay.LimitApplication
 	m.Answer(t.Context(), riftrelay.AnswerEvent{Route: r, Key: "k", Status: 200, Duration: 150 * time.Millisecond})
 	m.Answer(t.Context(), riftrelay.AnswerEvent{Route: r, Key: "k", Status: 429, Kind: kind, Own: true, Retry: true})
 	m.Answer(t.Context(), riftrelay.AnswerEvent{Route: r, Key: "k", Status: 429, Kind: kind})
@@ -150,7 +149,7 @@ func TestAnswers(t *testing.T) {
 		`riftrelay_upstream_responses_total{code="499",`+endpoint+`,key="",priority="normal",region="kr"} 1`,
 		`riftrelay_upstream_responses_total{code="504",`+endpoint+`,key="",priority="high",region="kr"} 2`,
 		`riftrelay_upstream_duration_seconds_count{`+endpoint+`,region="kr"} 4`,
-		`riftrelay_upstream_429_total{`+endpoint+`,key="k",region="kr",type="`+kind.String()+`"} 2`,
+		`riftrelay_upstream_429_total{`+endpoint+`,key="k",region="kr",type="`+string(kind)+`"} 2`,
 		`riftrelay_violations_total{`+endpoint+`,key="k",region="kr"} 1`,
 		`riftrelay_retries_total{cause="429"} 1`,
 		`riftrelay_retries_total{cause="status"} 1`,

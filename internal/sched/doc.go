@@ -1,4 +1,4 @@
-// Package admit decides who goes next, and on which key.
+// Package sched decides who goes next, and on which key.
 //
 // A Machine holds, for each host, the application's scopes of every key, the
 // buckets (one for each method: its scopes, and the queues of the calls that

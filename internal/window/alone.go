@@ -2,8 +2,9 @@ package window
 
 import (
 	"math"
-	"riftrelay/internal/limit"
 	"time"
+
+	"riftrelay/internal/limit"
 )
 
 // While the Store is away each replica judges by itself, within its share of

@@ -1,10 +1,11 @@
 package window
 
 import (
-	"riftrelay/internal/limit"
 	"slices"
 	"testing"
 	"time"
+
+	"riftrelay/internal/limit"
 )
 
 // Where a share is less than one call, each replica has a call now and then, and

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	_ "embed"
 	"fmt"
-	"riftrelay/internal/limit"
 	"strings"
 	"testing"
 	"time"
+
+	"riftrelay/internal/limit"
 )
 
 //go:embed testdata/answers.txt

@@ -2,8 +2,9 @@ package window
 
 import (
 	"math"
-	"riftrelay/internal/limit"
 	"time"
+
+	"riftrelay/internal/limit"
 )
 
 // breaker guards a key against the blacklist (R19): a scope that sees more
@@ -20,10 +21,6 @@ type breaker struct {
 	quiet     limit.Instant   // nobody else has called since, as far as counts show
 	alone     int             // own calls that were counted since
 }
-
-// DefaultTolerance is how many violations a minute a scope tolerates unless it
-// is told otherwise.
-const DefaultTolerance = 3
 
 const (
 	// When others on the key were the reason, and Riot's counts show that they

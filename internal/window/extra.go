@@ -2,9 +2,10 @@ package window
 
 import (
 	"math"
-	"riftrelay/internal/limit"
 	"slices"
 	"time"
+
+	"riftrelay/internal/limit"
 )
 
 // Beside Riot's windows a scope has extra ones of the same arithmetic, which

@@ -1,8 +1,9 @@
 package window
 
 import (
-	"riftrelay/internal/limit"
 	"time"
+
+	"riftrelay/internal/limit"
 )
 
 // extreme keeps the largest value of the last memory/2 to memory.

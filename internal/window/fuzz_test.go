@@ -1,9 +1,10 @@
 package window
 
 import (
-	"riftrelay/internal/limit"
 	"testing"
 	"time"
+
+	"riftrelay/internal/limit"
 )
 
 // FuzzLearn gives any answer to one of many calls: charges never go below

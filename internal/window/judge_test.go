@@ -3,10 +3,11 @@ package window
 import (
 	"fmt"
 	"math/rand/v2"
-	"riftrelay/internal/limit"
 	"slices"
 	"strings"
 	"time"
+
+	"riftrelay/internal/limit"
 )
 
 // edge is a naive Riot: it counts a call when it arrives, by one of three kinds

@@ -1,9 +1,10 @@
 package window
 
 import (
-	"riftrelay/internal/limit"
 	"testing"
 	"time"
+
+	"riftrelay/internal/limit"
 )
 
 // TestKeptForHighPriority has normal calls leave a slot free after a call of high

@@ -1,9 +1,10 @@
 package window
 
 import (
-	"riftrelay/internal/limit"
 	"slices"
 	"time"
+
+	"riftrelay/internal/limit"
 )
 
 // Answer is what of an answer teaches: its status and headers, as they came. An

@@ -1,9 +1,10 @@
 package window
 
 import (
-	"riftrelay/internal/limit"
 	"slices"
 	"time"
+
+	"riftrelay/internal/limit"
 )
 
 // Lease is a permit of a Store's that no call has used yet.

@@ -1,9 +1,10 @@
 package window
 
 import (
-	"riftrelay/internal/limit"
 	"testing"
 	"time"
+
+	"riftrelay/internal/limit"
 )
 
 // viewOf is a view of these limits, of each of which so many are used.

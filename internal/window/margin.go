@@ -1,8 +1,9 @@
 package window
 
 import (
-	"riftrelay/internal/limit"
 	"time"
+
+	"riftrelay/internal/limit"
 )
 
 // Bounds are the ends between which a Margin moves, and where it starts.

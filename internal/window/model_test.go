@@ -4,9 +4,10 @@ import (
 	"container/heap"
 	"flag"
 	"math/rand/v2"
-	"riftrelay/internal/limit"
 	"testing"
 	"time"
+
+	"riftrelay/internal/limit"
 )
 
 var modelSeed = flag.Uint64("model.seed", 0, "run the model test with this seed alone")

@@ -2,9 +2,10 @@ package window
 
 import (
 	"math/rand/v2"
-	"riftrelay/internal/limit"
 	"testing"
 	"time"
+
+	"riftrelay/internal/limit"
 )
 
 // TestNextIsNeverLate holds what window.next promises against a look at each

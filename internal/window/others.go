@@ -2,8 +2,9 @@ package window
 
 import (
 	"math"
-	"riftrelay/internal/limit"
 	"time"
+
+	"riftrelay/internal/limit"
 )
 
 // others is what Riot's counts tell of further users of the same key: a second

@@ -1,8 +1,9 @@
 package window
 
 import (
-	"riftrelay/internal/limit"
 	"time"
+
+	"riftrelay/internal/limit"
 )
 
 // pace spreads calls over a window. T = W/N is the distance of an even

@@ -1,9 +1,10 @@
 package window
 
 import (
-	"riftrelay/internal/limit"
 	"testing"
 	"time"
+
+	"riftrelay/internal/limit"
 )
 
 // ms makes an Instant or a Duration of milliseconds.

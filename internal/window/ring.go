@@ -1,8 +1,9 @@
 package window
 
 import (
-	"riftrelay/internal/limit"
 	"time"
+
+	"riftrelay/internal/limit"
 )
 
 // ring counts charges by time in ascending order: a queue of entries, each for

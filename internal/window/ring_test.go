@@ -2,10 +2,11 @@ package window
 
 import (
 	"math/rand/v2"
-	"riftrelay/internal/limit"
 	"slices"
 	"testing"
 	"time"
+
+	"riftrelay/internal/limit"
 )
 
 // TestRingAgainstSlice holds a ring against a slice of times. The ring may keep

@@ -1,9 +1,10 @@
 package window
 
 import (
-	"riftrelay/internal/limit"
 	"slices"
 	"time"
+
+	"riftrelay/internal/limit"
 )
 
 // savedSpans bounds the entries that a window is saved in: more of them are

@@ -2,9 +2,10 @@ package window
 
 import (
 	"encoding/json"
-	"riftrelay/internal/limit"
 	"testing"
 	"time"
+
+	"riftrelay/internal/limit"
 )
 
 // A scope that is saved and restored lets go what it would have let go

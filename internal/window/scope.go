@@ -2,9 +2,10 @@ package window
 
 import (
 	"cmp"
-	"riftrelay/internal/limit"
 	"slices"
 	"time"
+
+	"riftrelay/internal/limit"
 )
 
 // Scope is what Riot counts together: an application's calls on a host, or
@@ -28,7 +29,7 @@ type Scope struct {
 // NewScope makes a scope of which nothing is known but the quotas assumed for
 // it. Until an answer tells, calls go one by one, the first not before start.
 func NewScope(start limit.Instant, assumed []limit.Quota) *Scope {
-	s := &Scope{Gate: Gate{until: start, solo: true}, breaker: breaker{tolerated: DefaultTolerance}}
+	s := &Scope{Gate: Gate{until: start, solo: true}, breaker: breaker{tolerated: limit.DefaultTolerance}}
 	for _, q := range assumed {
 		s.windows = append(s.windows, newWindow(q))
 	}

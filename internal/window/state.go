@@ -1,8 +1,9 @@
 package window
 
 import (
-	"riftrelay/internal/limit"
 	"time"
+
+	"riftrelay/internal/limit"
 )
 
 // WindowState is what a window looks like from outside.

@@ -2,8 +2,9 @@ package window
 
 import (
 	"math"
-	"riftrelay/internal/limit"
 	"time"
+
+	"riftrelay/internal/limit"
 )
 
 // Policy is how a call wants to be admitted.
