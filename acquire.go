@@ -55,10 +55,10 @@ func (l *Limiter) acquire(ctx context.Context, r route.Route, o *Options, deadli
 // admit is acquire once it is clear on which keys the call may go.
 func (l *Limiter) admit(ctx context.Context, r route.Route, o *Options, deadline time.Time, try int) (Permit, error) {
 	e := AdmissionEvent{Route: r, Priority: o.Priority, Budget: l.knownBudget(o.Budget), Try: try}
-	if err := ctx.Err(); err != nil {
+	if ctx.Err() != nil {
 		e.Gone = true
 		l.tell(ctx, e)
-		return Permit{}, err
+		return Permit{}, ended(ctx)
 	}
 	l.mu.Lock()
 	req, err := l.request(r, o, deadline, try > 1)
@@ -146,11 +146,11 @@ func (l *Limiter) wait(ctx context.Context, w *waiter, e AdmissionEvent, o *Opti
 	case gone && !errors.Is(err, context.DeadlineExceeded):
 		e.Gone = true
 		l.tell(ctx, e)
-		return Permit{}, err
+		return Permit{}, ended(ctx)
 	case gone:
 		out.refusal.Reason = timedOut
 	}
-	return Permit{}, l.reject(ctx, e, o, out.refusal, now, ctx.Err())
+	return Permit{}, l.reject(ctx, e, o, out.refusal, now, ended(ctx))
 }
 
 // expiry gives a channel that delivers at the deadline; nil without one.

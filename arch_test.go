@@ -36,7 +36,7 @@ var layers = []layer{
 	{"internal/dashboard", []string{".", "route", "internal/limit"}, nil},
 	{"internal/dashboard/browsertest", nil, nil}, // of tests
 	{"internal/metrics", []string{".", "route"}, []string{"github.com/prometheus/client_golang"}},
-	{"internal/proxy", []string{".", "route"}, nil},
+	{"internal/proxy", []string{"internal/handoff", ".", "route"}, nil},
 	{"internal/conns", nil, []string{"golang.org/x/sys/unix"}},
 	{"internal/files", nil, nil},
 	{"internal/trust", []string{"internal/files"}, []string{"github.com/google/renameio"}},
@@ -56,7 +56,10 @@ var layers = []layer{
 
 	// What users import else takes nothing along but the standard library.
 	{"riotsim", []string{"route"}, nil},
-	{".", []string{"route", "internal/sched", "internal/window", "internal/limit"}, nil},
+	{".", []string{"internal/handoff", "route", "internal/sched", "internal/window", "internal/limit"}, nil},
+
+	// What the proxy and Transport say to each other of a call.
+	{"internal/handoff", []string{"route"}, nil},
 
 	// The engine, from who goes next down to what Riot allows.
 	{"internal/sched", []string{"internal/window", "internal/limit"}, nil},

@@ -12,54 +12,51 @@ import (
 	"sync"
 	"time"
 
-	"riftrelay/internal/window"
-	"riftrelay/route"
+	"riftrelay/internal/limit"
 )
 
 // attempt is one try of a call at Riot: it tells the permit when the request
 // is written, bounds the waits, and keeps net/http from sending the request
 // again on the same charge.
 type attempt struct {
-	t        *Transport
-	parent   context.Context
-	route    route.Route
-	priority Priority
-	to       target
-	permit   Permit
-	try      int // of the call, from 1
-	began    time.Time
-	took     time.Duration // until the head of the answer, or the failure
+	call   *call
+	permit Permit
+	began  time.Time
+	took   time.Duration // until the head of the answer, or the failure
 
 	// Parts that last as long as the attempt does: one allocation for all.
 	out    http.Request
 	url    url.URL
 	trace  httptrace.ClientTrace
 	answer answerBody
-	token  [1]string // the key, for the header to Riot
-	name   [1]string // of the key, for the caller's
+	token  [1]string     // the key, for the header to Riot
+	name   [1]string     // of the key, for the caller's
+	sent   *http.Request // out, with its context
 
 	cancel context.CancelCauseFunc
 	idle   *time.Timer // cancels with ErrUpstreamTimeout; nil without a bound
 
 	mu      sync.Mutex // the hooks run on net/http's goroutines
 	wire    *wire      // nil unless it tells when the request has left
-	body    *replay
-	traced  bool  // the base calls hooks at all
-	linked  bool  // a connection has come
-	kept    bool  // the connection in use was there before
-	written bool  // the request was written, or may have been
-	refused error // why nothing more leaves: errSentAgain or errStopped
+	traced  bool       // the base calls hooks at all
+	linked  bool       // a connection has come
+	kept    bool       // the connection in use was there before
+	written bool       // the request was written, or may have been
+	refused error      // why nothing more leaves: errSentAgain or errStopped
 }
 
-// send sends the request and gives the answer, its body not yet read.
-func (a *attempt) send() (*http.Response, error) {
-	ctx, cancel := context.WithCancelCause(a.parent)
+// send sends the request and returns the answer, its body not yet read.
+func (a *attempt) send() answer {
+	if err := a.outgoing(); err != nil {
+		return answer{err: err}
+	}
+	ctx, cancel := context.WithCancelCause(&a.call.context)
 	a.cancel = cancel
-	if a.t.Timeout > 0 {
-		a.idle = time.AfterFunc(a.t.Timeout, func() { cancel(ErrUpstreamTimeout) })
+	if a.call.t.Timeout > 0 {
+		a.idle = time.AfterFunc(a.call.t.Timeout, func() { cancel(ErrUpstreamTimeout) })
 	}
 	a.trace = httptrace.ClientTrace{GotConn: a.gotConn, WroteRequest: a.wrote}
-	if _, calls := a.t.base.(*http.Transport); calls {
+	if _, calls := a.call.t.base.(*http.Transport); calls {
 		a.traced = true
 	} else {
 		a.trace.GetConn = a.getConn
@@ -71,22 +68,23 @@ func (a *attempt) send() (*http.Response, error) {
 	defer func() {
 		if !returned { // Base has panicked, and whoever recovers knows nothing of permits
 			a.stopIdle()
-			a.observe(nil, errPanicked)
+			a.observe(answer{err: errPanicked})
 			cancel(nil)
 		}
 	}()
-	resp, err := a.t.base.RoundTrip(a.out.WithContext(httptrace.WithClientTrace(ctx, &a.trace)))
+	a.sent = a.out.WithContext(httptrace.WithClientTrace(ctx, &a.trace))
+	resp, err := a.call.t.base.RoundTrip(a.sent) //nolint:bodyclose // the caller closes it
 	returned = true
 	a.stopIdle()
 	if err != nil {
 		err = a.why(ctx, err)
 		cancel(nil)
 		a.suspect(err)
-		return nil, err
+		return answer{err: err}
 	}
 	a.answer = answerBody{ReadCloser: resp.Body, a: a, ctx: ctx}
 	resp.Body = &a.answer
-	return resp, nil
+	return answer{resp: resp}
 }
 
 // suspect drops the connections that are kept idle, when a kept one stood still
@@ -96,10 +94,10 @@ func (a *attempt) suspect(err error) {
 	a.mu.Lock()
 	kept := a.kept
 	a.mu.Unlock()
-	if !kept || !errors.Is(err, ErrUpstreamTimeout) || a.to.heard.Load() > a.began.UnixNano() {
+	if !kept || !errors.Is(err, ErrUpstreamTimeout) || a.call.to.heard.Load() > a.began.UnixNano() {
 		return
 	}
-	if base, ok := a.t.base.(interface{ CloseIdleConnections() }); ok {
+	if base, ok := a.call.t.base.(interface{ CloseIdleConnections() }); ok {
 		base.CloseIdleConnections()
 	}
 }
@@ -114,42 +112,58 @@ func (a *attempt) why(ctx context.Context, err error) error {
 		return refused
 	case errors.Is(context.Cause(ctx), ErrUpstreamTimeout):
 		return ErrUpstreamTimeout
-	case a.parent.Err() != nil:
-		return a.parent.Err()
+	case a.call.context.Err() != nil:
+		return ended(&a.call.context)
 	}
 	return err
 }
 
 // observe learns from the head of the answer, or settles a try without one.
-func (a *attempt) observe(resp *http.Response, err error) learned {
+func (a *attempt) observe(got answer) learned {
 	a.took = time.Since(a.began)
-	if err == nil {
-		a.to.heard.Store(a.began.Add(a.took).UnixNano())
-		return a.permit.observe(resp.StatusCode, resp.Header)
+	if got.err == nil {
+		a.call.to.heard.Store(a.began.Add(a.took).UnixNano())
+		return a.permit.observe(got.resp.StatusCode, got.resp.Header)
 	}
-	if a.sent() {
+	if a.mayHaveArrived() {
 		a.permit.Sent()
 	}
 	a.permit.Release()
 	return learned{}
 }
 
-// sent reports whether the request was written, or may have been.
-func (a *attempt) sent() bool {
+// mayHaveArrived reports whether the request was written, or may have been.
+func (a *attempt) mayHaveArrived() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.written || !a.traced && a.cancel != nil
 }
 
-// done tells the hooks how the try ended.
-func (a *attempt) done(resp *http.Response, err error, lesson window.Lesson, again bool) {
+// retry returns why the call is tried again after this try.
+func (a *attempt) retry(got answer, lesson learned) retryReason {
+	c := a.call
+	return retryPolicy(tried{
+		err:        got.err,
+		otherKey:   c.tryOtherKey(a.permit, got.resp, lesson.elsewhere),
+		limited:    lesson.Kind != limit.NotLimited,
+		repeatable: repeatable(c.req),
+		listed:     c.t.Retry.wants(got.resp, got.err, a.mayHaveArrived()),
+		resends:    c.resends,
+		failures:   c.failures,
+	})
+}
+
+// tell tells the hooks how the try ended.
+func (a *attempt) tell(got answer, lesson learned, again bool) {
+	c := a.call
 	e := AnswerEvent{
-		At: a.began.Add(a.took), Route: a.route, Priority: a.priority, Key: a.permit.Key(), Try: a.try, Kind: limitKind(lesson.Kind), Own: lesson.Kind.Own(), Duration: a.took, Err: err, Retry: again,
+		At: a.began.Add(a.took), Route: c.route, Priority: c.options.Priority, Key: a.permit.Key(), Try: c.context.report.Tries,
+		Kind: limitKind(lesson.Kind), Own: lesson.Kind.Own(), Duration: a.took, Err: got.err, Retry: again,
 	}
-	if resp != nil {
-		e.Status = resp.StatusCode
+	if got.resp != nil {
+		e.Status = got.resp.StatusCode
 	}
-	a.t.Limiter.tellAnswer(a.parent, e)
+	c.t.Limiter.tellAnswer(c.req.Context(), e)
 }
 
 // wrote is called when the request has been written, or has failed to be: part
@@ -197,14 +211,14 @@ func (a *attempt) tooLate() {
 	defer a.mu.Unlock()
 	if a.traced && !a.linked && a.refused == nil {
 		a.refused = errStopped
-		a.body.spare()
+		a.call.body.spare()
 		a.cancel(errStopped)
 	}
 }
 
 // gotConn is called with the connection to send on, the last moment before the
 // request is written. If a 429 has stopped the call meanwhile, or its key was
-// disabled, it doesn't leave, and RoundTrip asks for another admission.
+// disabled, it doesn't leave, and Transport.RoundTrip asks for another admission.
 //
 // Nor does a second sending: net/http sends a request again, unasked, when a
 // connection that it kept turns out to be dead, or when a server takes an HTTP/2
@@ -224,7 +238,7 @@ func (a *attempt) gotConn(info httptrace.GotConnInfo) {
 	}
 	if a.refused == nil && !a.permit.Valid() {
 		a.refused = errStopped
-		a.body.spare()
+		a.call.body.spare()
 		a.cancel(errStopped)
 	}
 	if a.refused != nil && info.Conn != nil && !shared(info.Conn) {
@@ -254,7 +268,7 @@ type answerBody struct {
 
 func (b *answerBody) Read(p []byte) (int, error) {
 	if b.a.idle != nil {
-		b.a.idle.Reset(b.a.t.Timeout)
+		b.a.idle.Reset(b.a.call.t.Timeout)
 	}
 	n, err := b.ReadCloser.Read(p)
 	b.a.stopIdle()

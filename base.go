@@ -3,6 +3,7 @@ package riftrelay
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -56,6 +57,10 @@ func NewBase(o BaseOptions) *http.Transport {
 }
 
 func (t *Transport) init() {
+	if t.Limiter == nil {
+		t.err = errors.New("riftrelay: Transport.Limiter is nil; allowed: a Limiter of New")
+		return
+	}
 	t.base = t.Base
 	if t.base == nil {
 		t.base = NewBase(BaseOptions{})

@@ -293,8 +293,8 @@ func TestHardeningKeysOfCallsAreNowhere(t *testing.T) {
 		for _, code := range []int{200, 401, 400, 403} {
 			s.edge.SetKey(canaryA, code)
 			for _, url := range []string{byPUUID, mastery} {
-				var report riftrelay.Report
-				resp, body, err := call(riftrelay.WithOptions(own, riftrelay.Options{Report: &report}), s.client, http.MethodGet, url, "")
+				resp, body, err := call(own, s.client, http.MethodGet, url, "")
+				report, _ := riftrelay.ReportOf(resp)
 				if resp != nil {
 					tell(resp.Header)
 				}

@@ -100,9 +100,11 @@ func playerID(template, path string) string {
 	return ""
 }
 
-// moves decides whether a call that a key could not serve goes to another, and
-// notes what its answer taught.
-func (t *Transport) moves(c *choice, r route.Route, o *Options, p Permit, resp *http.Response, elsewhere *held) bool {
+// tryOtherKey decides whether a call that its key could not serve is tried on
+// another one, and notes what the answer says of ids and keys. elsewhere is the
+// key that the limiter proposes, if any.
+func (c *call) tryOtherKey(p Permit, resp *http.Response, elsewhere *held) bool {
+	l, k := c.t.Limiter, c.options.choice
 	if resp == nil || p.key == nil {
 		return false
 	}
@@ -110,26 +112,26 @@ func (t *Transport) moves(c *choice, r route.Route, o *Options, p Permit, resp *
 	if resp.StatusCode == http.StatusBadRequest {
 		text := peek(resp)
 		if strings.Contains(text, "unknown apikey") { // R18
-			elsewhere = p.deny(r, resp.StatusCode)
+			elsewhere = p.deny(c.route, resp.StatusCode)
 		}
 		undecryptable = strings.Contains(text, "exception decrypting") // R17
 	}
-	if c == nil {
+	if k == nil {
 		return false
 	}
-	if c.id != 0 && (resp.StatusCode/100 == 2 || c.known && !undecryptable) {
-		t.Limiter.ids17.put(c.id, p.key.id)
+	if k.id != 0 && (resp.StatusCode/100 == 2 || k.known && !undecryptable) {
+		l.ids17.put(k.id, p.key.id)
 	}
 	switch {
-	case o.Pin != AnyKey:
+	case c.options.Pin != AnyKey:
 	case undecryptable:
-		c.failed = append(c.failed, p.key)
-		if next := t.Limiter.nextOf(r, o, c.failed); next != nil {
-			c.only, c.known = next, false
+		k.failed = append(k.failed, p.key)
+		if next := l.nextOf(c.route, &c.options, k.failed); next != nil {
+			k.only, k.known = next, false
 			return true
 		}
-	case elsewhere != nil && !c.moved && !c.known:
-		c.only, c.moved = elsewhere, true
+	case elsewhere != nil && !k.moved && !k.known:
+		k.only, k.moved = elsewhere, true
 		return true
 	}
 	return false

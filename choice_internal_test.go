@@ -68,7 +68,8 @@ func TestIDInUseStaysKnown(t *testing.T) {
 	}
 	answer := func(id uint64, status int, body string) {
 		resp := &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body))}
-		transport.moves(&choice{id: id, known: true}, r, &Options{}, Permit{l: l, key: l.keys.Load().places[0]}, resp, nil)
+		c := &call{t: transport, route: r, options: Options{choice: &choice{id: id, known: true}}}
+		c.tryOtherKey(Permit{l: l, key: l.keys.Load().places[0]}, resp, nil)
 	}
 	for i := range uint64(3 * maxIDs) {
 		l.ids17.put(1000+i, 1)

@@ -54,11 +54,9 @@ func ExampleWithOptions() {
 	defer limiter.Close()
 	client := &http.Client{Transport: &riftrelay.Transport{Limiter: limiter, Base: riot()}}
 
-	var report riftrelay.Report
 	ctx := riftrelay.WithOptions(context.Background(), riftrelay.Options{
 		Priority: riftrelay.High,
 		MaxWait:  8 * time.Second,
-		Report:   &report,
 	})
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://euw1.api.riotgames.com/lol/status/v4/platform-data", http.NoBody)
 	if err != nil {
@@ -71,6 +69,7 @@ func ExampleWithOptions() {
 		return
 	}
 	defer resp.Body.Close()
+	report, _ := riftrelay.ReportOf(resp)
 	fmt.Println(report.Route, report.Key, report.Tries)
 	// Output: euw1:/lol/status/v4/platform-data key0 1
 }

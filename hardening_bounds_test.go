@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"riftrelay"
+	"riftrelay/internal/handoff"
 	"riftrelay/riotsim"
 	"riftrelay/route"
 )
@@ -140,8 +141,9 @@ func everyWaitEnds(t *testing.T, r *rand.Rand) {
 		all.Go(func() {
 			time.Sleep(time.Duration(r.IntN(60_000)) * time.Millisecond)
 			wait := time.Duration(1+r.IntN(60)) * time.Second
-			var report riftrelay.Report
-			ctx := riftrelay.WithOptions(t.Context(), riftrelay.Options{MaxWait: wait, Priority: riftrelay.Priority(r.IntN(2)), Pin: riftrelay.Pin(r.IntN(3)), Report: &report})
+			var report handoff.Call
+			ctx := riftrelay.WithOptions(t.Context(), riftrelay.Options{MaxWait: wait, Priority: riftrelay.Priority(r.IntN(2)), Pin: riftrelay.Pin(r.IntN(3))})
+			ctx = handoff.With(ctx, &report)
 			if r.IntN(3) == 0 {
 				var cancel context.CancelFunc
 				ctx, cancel = context.WithCancel(ctx)

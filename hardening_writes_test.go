@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"riftrelay"
+	"riftrelay/internal/handoff"
 	"riftrelay/riotsim"
 )
 
@@ -83,13 +84,12 @@ func TestWritesInAllWeather(t *testing.T) {
 		rt := s.client.Transport.(*riftrelay.Transport)
 		rt.Timeout = 5 * time.Second
 		rt.Retry = riftrelay.Retry{Statuses: []int{502, 503}, Reset: true, Timeout: true}
-		reports := make([]riftrelay.Report, 100)
+		reports := make([]handoff.Call, 100)
 		refused := make([]bool, 100) // ended as a 429
 		var all sync.WaitGroup
 		for i := range reports {
 			all.Go(func() {
-				ctx := riftrelay.WithOptions(t.Context(), riftrelay.Options{Report: &reports[i]})
-				resp, _, err := call(ctx, s.client, http.MethodPost, tournament, fmt.Sprintf(`{"n":%d}`, i))
+				resp, _, err := call(handoff.With(t.Context(), &reports[i]), s.client, http.MethodPost, tournament, fmt.Sprintf(`{"n":%d}`, i))
 				refused[i] = err == nil && resp.StatusCode == http.StatusTooManyRequests
 			})
 		}

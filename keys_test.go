@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"riftrelay"
+	"riftrelay/internal/handoff"
 	"riftrelay/riotsim"
 	"riftrelay/route"
 )
@@ -435,9 +436,10 @@ func TestGroupsKeepCallsApart(t *testing.T) {
 			"https://americas.api.riotgames.com/lol/tournament/v5/codes/x": "tournament",
 			"https://kr.api.riotgames.com/lol/status/v4/platform-data":     "asia.1",
 		} {
-			var report riftrelay.Report
-			ctx := riftrelay.WithOptions(t.Context(), riftrelay.Options{Report: &report})
+			var report handoff.Call
+			ctx := handoff.With(t.Context(), &report)
 			for range 3 {
+				report = handoff.Call{}
 				if s.statusOf(t, ctx, url); report.Key != want {
 					t.Errorf("%s went on %q, want %q", url, report.Key, want)
 				}

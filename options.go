@@ -37,9 +37,6 @@ type Options struct {
 	// An earlier deadline of the context counts too.
 	MaxWait time.Duration
 
-	// Report, when set, is filled in by Transport before RoundTrip returns.
-	Report *Report
-
 	choice *choice  // Transport's own
 	own    *callKey // of WithKey
 }
@@ -88,7 +85,7 @@ func PacingOf(b float64) Pacing {
 	return Pacing(math.Round(100*min(b, 1))) + 1
 }
 
-// Report tells how Transport served a call.
+// Report tells how Transport served a call: see ReportOf.
 type Report struct {
 	Route  route.Route   // zero when the call had none
 	Key    string        // name of the key of the last try; empty without one

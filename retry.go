@@ -26,7 +26,63 @@ type Retry struct {
 	Timeout  bool  // ErrUpstreamTimeout before the head of an answer
 }
 
-const maxRepeats = 2 // of one call, after failures of Riot's
+// Bounds on the tries of one call.
+const (
+	maxFailures = 2        // tries after failures that Retry lists
+	maxResends  = 4        // tries after Riot processed nothing
+	maxKept     = 64 << 10 // bytes of an answer's body kept while a further try waits
+)
+
+// retryReason is why a call is tried again.
+type retryReason uint8
+
+const (
+	noRetry          retryReason = iota
+	retryOtherKey                // another key can serve the call
+	retryLimited                 // a 429: it is tried until its deadline
+	retryUnsent                  // it was stopped before it could be sent
+	retryUnprocessed             // Riot's server says that it did not process it, or may never have seen it
+	retryFailure                 // a failure that Transport.Retry lists
+)
+
+// tried is what retryPolicy has to know of a try.
+type tried struct {
+	err        error
+	otherKey   bool // another key is to be tried
+	limited    bool // the answer is a 429
+	repeatable bool // Riot may see the request twice
+	listed     bool // Transport.Retry lists the failure
+	resends    int  // earlier tries that Riot did not process
+	failures   int  // earlier tries that failed in a way that Retry lists
+}
+
+// retryPolicy returns why a call is tried again: every reason that there is. It
+// does not say whether another try is possible; call.prepare finds that out.
+func retryPolicy(t tried) retryReason {
+	switch {
+	case t.otherKey:
+		return retryOtherKey
+	case t.limited:
+		return retryLimited
+	case errors.Is(t.err, errStopped):
+		return retryUnsent
+	case errors.Is(t.err, errSentAgain) && t.repeatable, takenBack(t.err):
+		if t.resends < maxResends {
+			return retryUnprocessed
+		}
+	case t.listed && t.repeatable:
+		if t.failures < maxFailures {
+			return retryFailure
+		}
+	}
+	return noRetry
+}
+
+// repeatable reports whether Riot may see the request twice: POST and PUT make
+// tournament codes, which must not double (R21).
+func repeatable(req *http.Request) bool {
+	return (req.Method == http.MethodGet || req.Method == http.MethodHead || req.Method == "") && (req.Body == nil || req.Body == http.NoBody)
+}
 
 // ParseRetry reads "502,503,504,reset,timeout": any of them, in any order.
 func ParseRetry(s string) (Retry, error) {
@@ -41,7 +97,7 @@ func ParseRetry(s string) (Retry, error) {
 		default:
 			n, err := strconv.Atoi(item)
 			if err != nil || n < 500 || n > 599 {
-				return Retry{}, fmt.Errorf("riftrelay: %q is nothing to retry after; allowed: 500 to 599, reset, timeout", item)
+				return Retry{}, fmt.Errorf("riftrelay: invalid retry condition %q: want 5xx codes, reset or timeout", item)
 			}
 			r.Statuses = append(r.Statuses, n)
 		}

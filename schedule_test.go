@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"riftrelay"
+	"riftrelay/internal/handoff"
 	"riftrelay/riotsim"
 )
 
@@ -221,9 +222,10 @@ func TestKeysShareTheLoad(t *testing.T) {
 		}
 		s.mustHold(t)
 
-		var report riftrelay.Report
-		pinned := riftrelay.WithOptions(t.Context(), riftrelay.Options{Pin: riftrelay.KeyAt(1), Report: &report})
+		var report handoff.Call
+		pinned := handoff.With(riftrelay.WithOptions(t.Context(), riftrelay.Options{Pin: riftrelay.KeyAt(1)}), &report)
 		for range 5 {
+			report = handoff.Call{}
 			if err := get(pinned, s.client, byPUUID); err != nil || report.Key != "key1" {
 				t.Errorf("pinned to key1: went on %q, %v", report.Key, err)
 			}

@@ -146,10 +146,8 @@ func Test429GoesBackThroughAdmission(t *testing.T) {
 				s := simulate(t, riotsim.Config{Faults: []riotsim.Fault{{Kind: kind, Wait: 3 * time.Second, Times: 1}}, Requests: -1}, riftrelay.Config{})
 				time.Sleep(time.Second)
 				begin := time.Now()
-				var report riftrelay.Report
-				ctx := riftrelay.WithOptions(t.Context(), riftrelay.Options{Report: &report})
 				const body = `{"count":5}`
-				resp, _, err := call(ctx, s.client, http.MethodPost, "https://americas.api.riotgames.com/lol/tournament/v5/tournaments", body)
+				resp, _, err := call(t.Context(), s.client, http.MethodPost, "https://americas.api.riotgames.com/lol/tournament/v5/tournaments", body)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -157,7 +155,7 @@ func Test429GoesBackThroughAdmission(t *testing.T) {
 				if took := time.Since(begin); resp.StatusCode != 200 || took < 3500*time.Millisecond || took > 4*time.Second {
 					t.Errorf("%d after %v, want 200 after 3.5 to 4 s", resp.StatusCode, took)
 				}
-				if report.Tries != 2 || report.Route.Host != "americas" || report.Waited < 3*time.Second {
+				if report, _ := riftrelay.ReportOf(resp); report.Tries != 2 || report.Route.Host != "americas" || report.Waited < 3*time.Second {
 					t.Errorf("report %+v", report)
 				}
 				for _, r := range s.edge.Requests() {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"riftrelay"
+	"riftrelay/internal/handoff"
 	"riftrelay/route"
 )
 
@@ -23,9 +24,9 @@ type call struct {
 	url      url.URL     // of the outgoing request
 	route    route.Route // zero until it is known
 	priority riftrelay.Priority
-	started  bool             // the observer knows of the call
-	report   riftrelay.Report // filled in by the transport
-	body     []byte           // of the request; nil when the client sends none
+	started  bool         // the observer knows of the call
+	handoff  handoff.Call // with the transport
+	body     []byte       // of the request; nil when the client sends none
 	traced   func(route.Route, int, string)
 
 	status int    // what the client got; 0 = nothing yet
@@ -45,17 +46,17 @@ func (h *Handler) logCall(r *http.Request, c *call, took time.Duration) {
 		return
 	}
 	bucket := ""
-	if c.report.Route.Method != nil {
-		bucket = c.report.Route.String()
+	if c.route.Method != nil {
+		bucket = c.route.String()
 	}
 	attrs := []slog.Attr{
 		slog.String("verb", verb(r.Method)),
 		slog.String("bucket", bucket),
 		slog.Int("status", c.status),
 		slog.String("source", c.source),
-		slog.String("key", c.report.Key),
-		slog.Int("tries", c.report.Tries),
-		slog.Duration("waited", c.report.Waited),
+		slog.String("key", c.handoff.Key),
+		slog.Int("tries", c.handoff.Tries),
+		slog.Duration("waited", c.handoff.Waited),
 		slog.Duration("took", took),
 		slog.Int64("bytes", c.bytes),
 		slog.String("request", c.id),

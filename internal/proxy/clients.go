@@ -139,17 +139,17 @@ func (h *Handler) admit(r *http.Request, to target, err error) (who *Client, tok
 	if known == nil {
 		return nil, "", nil
 	}
-	who, token = h.recognise(known, r, to, err)
+	who, token = h.recognise(known, r, to)
 	if who == nil {
 		return nil, "", refusal(reasonUnauthorized,
 			"no token of a client, or a wrong one; allowed: a token of CLIENT_TOKENS as X-Relay-Token, X-Riot-Token, ?api_key= or, except on RSO methods, Authorization: Bearer or Basic")
 	}
-	return who, token, h.mayCall(who, r.Method, to, err)
+	return who, token, h.mayCall(who, to, err)
 }
 
 // recognise finds the first of all that a request shows that is a token: a
 // client can set one of these, as a rule, and some send a dummy in another.
-func (h *Handler) recognise(known *clients, r *http.Request, to target, err error) (who *Client, token string) {
+func (h *Handler) recognise(known *clients, r *http.Request, to target) (who *Client, token string) {
 	try := func(shown string) bool {
 		if who = known.of(shown); who != nil {
 			token = shown
@@ -159,7 +159,7 @@ func (h *Handler) recognise(known *clients, r *http.Request, to target, err erro
 	if try(first(r.Header["X-Relay-Token"])) {
 		return who, token
 	}
-	if len(r.Header["Authorization"]) > 0 && (err != nil || !h.playersOwn(r.Method, to)) && try(password(r.Header["Authorization"])) {
+	if len(r.Header["Authorization"]) > 0 && !to.rso() && try(password(r.Header["Authorization"])) {
 		return who, token
 	}
 	_ = try(first(r.Header["X-Riot-Token"])) || try(keyInQuery(r.RequestURI)) || try(password(r.Header["Proxy-Authorization"]))
@@ -167,16 +167,15 @@ func (h *Handler) recognise(known *clients, r *http.Request, to target, err erro
 }
 
 // mayCall refuses what a client's settings leave out.
-func (h *Handler) mayCall(who *Client, verb string, to target, err error) error {
+func (h *Handler) mayCall(who *Client, to target, err error) error {
 	if err != nil || len(who.Allow) == 0 {
 		return nil //nolint:nilerr // what is wrong with the target is the caller's to say
 	}
-	at, err := h.table.Match(verb, to.host, to.path)
-	if err != nil {
-		return &riftrelay.RejectedError{Reason: riftrelay.ReasonInvalidRoute, Err: err}
+	if to.unknown != nil {
+		return &riftrelay.RejectedError{Reason: riftrelay.ReasonInvalidRoute, Err: to.unknown}
 	}
-	if !slices.ContainsFunc(who.Allow, func(a Allowance) bool { return a.fits(at) }) {
-		return refusal(reasonForbidden, "client "+who.Name+" may not call "+at.String()+"; allowed: what CLIENT_"+strings.ToUpper(who.Name)+"_ALLOW lists")
+	if !slices.ContainsFunc(who.Allow, func(a Allowance) bool { return a.fits(to.route) }) {
+		return refusal(reasonForbidden, "client "+who.Name+" may not call "+to.route.String()+"; allowed: what CLIENT_"+strings.ToUpper(who.Name)+"_ALLOW lists")
 	}
 	return nil
 }
@@ -203,12 +202,6 @@ func (who *Client) restrict(o *riftrelay.Options) {
 	if who.Budget != "" {
 		o.Budget, o.HardBudget = who.Budget, true
 	}
-}
-
-// playersOwn reports whether the Authorization header of a call is a player's.
-func (h *Handler) playersOwn(verb string, to target) bool {
-	at, err := h.table.Match(verb, to.host, to.path)
-	return err == nil && at.Method.Auth == route.AuthRSO // R5
 }
 
 // players reports whether an Authorization header has what a player has: bearer

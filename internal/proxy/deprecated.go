@@ -21,10 +21,10 @@ func (h *Handler) look(c *call, status int, header http.Header) {
 		c.edgeTrace = first(header[traceID])
 	}
 	vv := header[deprecated]
-	if len(vv) == 0 || c.report.Route.Method == nil {
+	if len(vv) == 0 || c.route.Method == nil {
 		return
 	}
-	m := c.report.Route.Method
+	m := c.route.Method
 	end := epoch(vv[0])
 	h.observer.Deprecated(m, end)
 	if _, known := h.deprecations.warned.LoadOrStore(m, nil); known {

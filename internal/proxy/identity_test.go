@@ -86,7 +86,7 @@ func TestWhatRiotSaysOfItself(t *testing.T) {
 	call := func(target string) {
 		host, path, _ := strings.Cut(target[1:], "/")
 		c := &call{}
-		if c.report.Route, err = h.table.Match("GET", host, "/"+path); err != nil {
+		if c.route, err = h.table.Match("GET", host, "/"+path); err != nil {
 			t.Fatal(err)
 		}
 		h.look(c, code, http.Header{"X-Riot-Deprecated": {end}, "X-Riot-Edge-Trace-Id": {"trace-RGAPI-CANARY-" + strings.Repeat("x", 1000)}})

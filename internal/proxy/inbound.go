@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"riftrelay"
+	"riftrelay/internal/handoff"
 	"riftrelay/route"
 )
 
@@ -59,18 +60,14 @@ func upgrade(h http.Header) string {
 // outbound makes the request for the transport. c lends it memory.
 func (h *Handler) outbound(r *http.Request, to target, c *call) (*http.Request, error) {
 	name, listed := h.names[to.host]
-	var err error
-	c.route, err = h.table.Match(r.Method, to.host, to.path)
-	if !listed || to.path[1:2] == "/" || hasBody(r) {
-		// What isn't a host by the table must not become part of a host name.
-		// No body is read for a call that is refused. The transport refuses
-		// the rest.
-		if err != nil {
-			return nil, &riftrelay.RejectedError{Reason: riftrelay.ReasonInvalidRoute, Err: err}
-		}
+	if to.unknown != nil {
+		return nil, &riftrelay.RejectedError{Reason: riftrelay.ReasonInvalidRoute, Err: to.unknown}
+	}
+	if !listed {
 		name = to.host + domain
 	}
-	if len(r.Header["Authorization"]) > 1 && h.playersOwn(r.Method, to) {
+	c.route = to.route
+	if len(r.Header["Authorization"]) > 1 && to.rso() {
 		return nil, invalidRoute(http.StatusBadRequest, "the request has several Authorization headers; allowed: one")
 	}
 	if err := h.checkMistakes(to, c.token); err != nil {
@@ -82,7 +79,8 @@ func (h *Handler) outbound(r *http.Request, to target, c *call) (*http.Request, 
 	}
 	c.client.restrict(&o)
 	c.priority = o.Priority
-	o.Report, o.Client = &c.report, c.owner(r)
+	o.Client = c.owner(r)
+	c.handoff.Route = c.route
 	// Opaque keeps the escaped path as it is; URL.Path would be escaped anew.
 	c.url = url.URL{Scheme: "https", Host: name, Opaque: to.path, RawQuery: to.query, ForceQuery: to.emptyTag}
 	out := http.Request{
@@ -93,7 +91,7 @@ func (h *Handler) outbound(r *http.Request, to target, c *call) (*http.Request, 
 		Header: h.headersUp(r, to),
 	}
 	h.withoutMistakes(out.Header, c.token)
-	return out.WithContext(riftrelay.WithOptions(c.in(r.Context()), o)), nil
+	return out.WithContext(riftrelay.WithOptions(handoff.With(c.in(r.Context()), &c.handoff), o)), nil
 }
 
 // forwarded are the request headers that go up, in canonical form. All else
@@ -124,7 +122,7 @@ func (h *Handler) headersUp(r *http.Request, to target) http.Header {
 	if vv := r.Header["Authorization"]; len(vv) > 0 && !hopByHop(r.Header, "Authorization") {
 		// R5: a player's token goes to RSO methods only. Elsewhere it may be
 		// meant for us, and is not Riot's business.
-		if h.playersOwn(r.Method, to) && h.players(vv) {
+		if to.rso() && h.players(vv) {
 			up["Authorization"] = vv
 		}
 	}

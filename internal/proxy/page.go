@@ -44,7 +44,7 @@ func (h *Handler) serveLocal(w http.ResponseWriter, r *http.Request, why error) 
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 	switch {
 	case path == "/" && reads:
-		h.page.serve(w, r, h.insider(r, why))
+		h.page.serve(w, r, h.insider(r))
 	case path == "/favicon.ico" && reads:
 		// Browsers ask on their own; an error would show in their consoles.
 		w.Header().Set("Cache-Control", "max-age=86400")
@@ -62,11 +62,11 @@ func (h *Handler) serveLocal(w http.ResponseWriter, r *http.Request, why error) 
 }
 
 // insider reports whether a request is from this machine or shows a client's
-// token. Why says what is wrong with its target. What a reverse proxy on this
+// token. What a reverse proxy on this
 // machine hands on is from elsewhere.
-func (h *Handler) insider(r *http.Request, why error) bool {
+func (h *Handler) insider(r *http.Request) bool {
 	if known := h.clients.Load(); known != nil {
-		if who, _ := h.recognise(known, r, target{}, why); who != nil {
+		if who, _ := h.recognise(known, r, target{}); who != nil {
 			return true
 		}
 	}

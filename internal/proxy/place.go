@@ -26,6 +26,14 @@ type target struct {
 	path     string // "/lol/…", escaped
 	query    string // raw, without api_key
 	emptyTag bool   // the target ends in a lone '?'
+
+	route   route.Route // of the three above and the verb; zero if unknown is set
+	unknown error       // why no method of Riot's fits
+}
+
+// rso reports whether the call goes on a player's token instead of a key (R5).
+func (to *target) rso() bool {
+	return to.route.Method != nil && to.route.Method.Auth == route.AuthRSO
 }
 
 // target reads the raw request target. An error that noCall knows is that of a
@@ -49,7 +57,7 @@ func (h *Handler) target(r *http.Request) (target, error) {
 	if oddQuery(raw) {
 		return target{}, invalidRoute(http.StatusBadRequest, "the query has a raw space, # or control byte; allowed: their escapes, as in %20")
 	}
-	to := target{host, path, dropAPIKey(raw), asked && raw == ""}
+	to := target{host: host, path: path, query: dropAPIKey(raw), emptyTag: asked && raw == ""}
 	if host != "" {
 		switch {
 		case path == "" || path == "/": // no page of ours under Riot's name

@@ -262,6 +262,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	to, err := h.target(r)
+	if err == nil {
+		to.route, to.unknown = h.table.Match(r.Method, to.host, to.path)
+	}
 	if barred == nil && noCall(err) {
 		h.serveLocal(w, r, err)
 		return
@@ -347,7 +350,7 @@ func (h *Handler) finish(r *http.Request, c *call) {
 		h.observer.ClientDone(c.client.Name, c.status)
 	}
 	if c.traced != nil {
-		c.traced(c.report.Route, c.status, c.source)
+		c.traced(c.route, c.status, c.source)
 	}
 	h.logCall(r, c, took)
 }
