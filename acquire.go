@@ -77,10 +77,13 @@ func (l *Limiter) admit(ctx context.Context, r route.Route, o *Options, deadline
 	}
 	if p != nil || refusal.Reason != sched.None {
 		l.giveBack(w)
-		permit := l.permit(p)
+		permit, why := l.permit(p), Wait{}
+		if p == nil {
+			why = l.whyRefused(now, req, refusal)
+		}
 		l.unlock()
 		if p == nil {
-			return Permit{}, l.reject(ctx, e, o, refusal, now, nil)
+			return Permit{}, l.reject(ctx, e, o, refusal, why, now, nil)
 		}
 		e.Key = permit.Key()
 		l.tell(ctx, e)
@@ -102,7 +105,7 @@ func (l *Limiter) afterPoll(now limit.Instant, w *waiter, req sched.Request) (*s
 		return nil, sched.Refusal{}
 	}
 	l.machine.Cancel(&w.Waiter)
-	refusal := l.machine.Estimate(now, req)
+	refusal := l.machine.Estimate(now, req, 1)
 	refusal.Reason = sched.Deadline
 	return nil, refusal
 }
@@ -134,7 +137,13 @@ func (l *Limiter) wait(ctx context.Context, w *waiter, e AdmissionEvent, o *Opti
 		}
 	}
 	l.giveBack(w)
-	permit := l.permit(out.permit)
+	permit, why := l.permit(out.permit), Wait{}
+	if gone && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		out.refusal.Reason = timedOut
+	}
+	if out.permit == nil {
+		why = l.whyRefused(now, req, out.refusal)
+	}
 	l.unlock()
 
 	e.Waited = now.Sub(since)
@@ -147,10 +156,8 @@ func (l *Limiter) wait(ctx context.Context, w *waiter, e AdmissionEvent, o *Opti
 		e.Gone = true
 		l.tell(ctx, e)
 		return Permit{}, ended(ctx)
-	case gone:
-		out.refusal.Reason = timedOut
 	}
-	return Permit{}, l.reject(ctx, e, o, out.refusal, now, ended(ctx))
+	return Permit{}, l.reject(ctx, e, o, out.refusal, why, now, ended(ctx))
 }
 
 // expiry gives a channel that delivers at the deadline; nil without one.

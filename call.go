@@ -180,7 +180,7 @@ func (a *attempt) sign(resp *http.Response) {
 	resp.Request = &c.answered
 }
 
-var sourceRiot = []string{SourceRiot}
+var sourceRiot = []string{sourceOfRiot}
 
 // reported is the context of a call, and of its answer's Request, for ReportOf.
 type reported struct {

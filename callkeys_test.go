@@ -247,7 +247,7 @@ func TestWithKeyOutlivesARestart(t *testing.T) {
 		if err != nil || restored.Saved != 2 || restored.Scopes != 2 {
 			t.Fatalf("%+v, %v", restored, err)
 		}
-		if _, err := next.Acquire(nowOrNever(own), routeTo(t, byPUUID), riftrelay.Options{MaxWait: riftrelay.NowOrNever}); !errors.Is(err, riftrelay.ErrDeadline) {
+		if _, err := next.Acquire(nowOrNever(own), routeTo(t, byPUUID), riftrelay.Options{MaxWait: riftrelay.NowOrNever}); !errors.Is(err, riftrelay.ErrNotInTime) {
 			t.Errorf("in a full window, after a restart: %v", err)
 		}
 		if p, err := next.Acquire(onKey(t.Context(), canaryB), routeTo(t, byPUUID), riftrelay.Options{}); err != nil {

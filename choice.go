@@ -26,14 +26,14 @@ type choice struct {
 	failed []*held // can't decrypt the id
 }
 
-// Estimate is Limiter.Estimate for a call with this escaped path, which says
+// Estimate is Limiter.Estimate for calls with this escaped path, which says
 // more of it than the route: on which key a player's id has to go, and to which
 // group of keys a path belongs that the table doesn't list.
-func (t *Transport) Estimate(r route.Route, path string, o Options) (time.Duration, error) {
+func (t *Transport) Estimate(r route.Route, path string, n int, o Options) (time.Duration, Wait, error) {
 	if r.Method != nil {
 		o.choice = t.choose(r, path, &o)
 	}
-	return t.Limiter.Estimate(r, o)
+	return t.Limiter.Estimate(r, n, o)
 }
 
 // choose makes the choice for a call: nil where there is none.

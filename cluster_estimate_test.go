@@ -26,7 +26,7 @@ func TestEstimateKnowsWhatOthersUse(t *testing.T) {
 		during(t, 40*time.Second, func(ctx context.Context, wg *sync.WaitGroup) {
 			f.replicas[0].load(ctx, wg, 300, byPUUID)
 			time.Sleep(23 * time.Second) // a window began at 20 s or so, and is full
-			wait, err := idle.limiter.Estimate(mustMatch(t, byPUUID), riftrelay.Options{})
+			wait, _, err := idle.limiter.Estimate(mustMatch(t, byPUUID), 1, riftrelay.Options{})
 			if err != nil || wait < 4*time.Second || wait > 8*time.Second {
 				t.Errorf("the estimate is %v, %v; want the rest of the window", wait, err)
 			}

@@ -1,6 +1,7 @@
 package riftrelay
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -30,12 +31,18 @@ const (
 // Sentinels for errors.Is. Each matches the *RejectedError of its reason.
 var (
 	ErrQueueFull    = errors.New("queue full")
-	ErrDeadline     = errors.New("deadline can't be met")
-	ErrTimeout      = errors.New("waited too long for admission")
+	ErrNotInTime    = errors.New("no room within the time that the call may wait") // ReasonDeadline, ReasonTimeout
 	ErrNoKey        = errors.New("no available key")
 	ErrClosed       = errors.New("limiter closed")
 	ErrUnknownRoute = errors.New("unknown route")
 	ErrTooManyKeys  = errors.New("too many keys at a time")
+)
+
+// Sentinels for answers of Riot's: see APIError.
+var (
+	ErrNotFound    = errors.New("not found")                                 // 404
+	ErrKeyRejected = errors.New("key rejected by Riot")                      // 401
+	ErrForbidden   = errors.New("the key may not call this, or has expired") // 403
 )
 
 // ErrUnknownKey is what the errors of DisableKey, EnableKey and RecheckKey
@@ -48,14 +55,16 @@ var ErrUnknownKey = errors.New("unknown key")
 var ErrOtherVersion = errors.New("replicas of another version use the store: each keeps to its share until all are of one version")
 
 // ErrUpstreamTimeout is returned by Transport when Riot's answer did not begin
-// within Transport.Timeout, and by a body that stood still for as long.
+// within Transport.Timeout, and by a body that stood still for as long. It is
+// context.DeadlineExceeded too.
 var ErrUpstreamTimeout error = upstreamTimeout{}
 
 type upstreamTimeout struct{}
 
-func (upstreamTimeout) Error() string   { return "riftrelay: upstream timed out" }
-func (upstreamTimeout) Timeout() bool   { return true } // as net.Error
-func (upstreamTimeout) Temporary() bool { return true }
+func (upstreamTimeout) Error() string        { return "riftrelay: upstream timed out" }
+func (upstreamTimeout) Timeout() bool        { return true } // as net.Error
+func (upstreamTimeout) Temporary() bool      { return true }
+func (upstreamTimeout) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // RejectedError is the error of every call that was not admitted. Nothing was
 // sent for it.
@@ -68,6 +77,10 @@ type RejectedError struct {
 
 	// Route is what was called; zero when that could not be told.
 	Route route.Route
+
+	// Wait is what holds the call back: which limit, how much of it is used, until
+	// when. It is zero where that isn't known, or doesn't matter.
+	Wait Wait
 
 	// Detail explains in a sentence what was wrong and what is allowed; may
 	// be empty.
@@ -85,6 +98,8 @@ func (e *RejectedError) Error() string {
 	}
 	if e.Detail != "" {
 		s += ": " + e.Detail
+	} else if e.Wait.Kind != "" {
+		s += ": " + e.Wait.String()
 	} else if e.Err != nil {
 		s += ": " + e.Err.Error()
 	}
@@ -94,15 +109,20 @@ func (e *RejectedError) Error() string {
 	return s
 }
 
-// Is makes errors.Is(err, ErrQueueFull) and its like work.
+// Timeout reports whether the call was refused for lack of time, as net.Error's
+// does.
+func (e *RejectedError) Timeout() bool {
+	return e.Reason == ReasonDeadline || e.Reason == ReasonTimeout
+}
+
+// Is makes errors.Is(err, ErrQueueFull) and its like work. Where time was too
+// short, the error is context.DeadlineExceeded too, whoever set the bound.
 func (e *RejectedError) Is(target error) bool {
 	switch e.Reason {
 	case ReasonQueueFull:
 		return target == ErrQueueFull
-	case ReasonDeadline:
-		return target == ErrDeadline
-	case ReasonTimeout:
-		return target == ErrTimeout
+	case ReasonDeadline, ReasonTimeout:
+		return target == ErrNotInTime || target == context.DeadlineExceeded
 	case ReasonNoKey:
 		return target == ErrNoKey
 	case ReasonShuttingDown:

@@ -22,7 +22,7 @@ func TestEstimateOfAPlayersID(t *testing.T) {
 		r := routeTo(t, byPUUID)
 		estimate := func(id string) time.Duration {
 			t.Helper()
-			wait, err := transport.Estimate(r, by+id, riftrelay.Options{})
+			wait, _, err := transport.Estimate(r, by+id, 1, riftrelay.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -34,7 +34,7 @@ func TestEstimateOfAPlayersID(t *testing.T) {
 				t.Fatal(got)
 			}
 		}
-		if wait, err := s.limiter.Estimate(r, riftrelay.Options{}); err != nil || wait != 0 {
+		if wait, _, err := s.limiter.Estimate(r, 1, riftrelay.Options{}); err != nil || wait != 0 {
 			t.Errorf("any key: %v, %v, want at once: main has room", wait, err)
 		}
 		if wait := estimate(ids[1]); wait < 50*time.Second {
@@ -44,10 +44,10 @@ func TestEstimateOfAPlayersID(t *testing.T) {
 			t.Errorf("an id not seen yet, which goes on the first key: %v", wait)
 		}
 		mustDo(t, s.limiter.DisableKey, "spare")
-		if _, err := transport.Estimate(r, by+ids[1], riftrelay.Options{}); !errors.Is(err, riftrelay.ErrNoKey) {
+		if _, _, err := transport.Estimate(r, by+ids[1], 1, riftrelay.Options{}); !errors.Is(err, riftrelay.ErrNoKey) {
 			t.Errorf("spare's id without spare: %v", err)
 		}
-		if _, err := transport.Estimate(route.Route{}, by, riftrelay.Options{}); !errors.Is(err, riftrelay.ErrUnknownRoute) {
+		if _, _, err := transport.Estimate(route.Route{}, by, 1, riftrelay.Options{}); !errors.Is(err, riftrelay.ErrUnknownRoute) {
 			t.Errorf("no route: %v", err)
 		}
 	})
@@ -74,7 +74,7 @@ func TestEstimateOfAnUnlistedPath(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := transport.Estimate(r, path, riftrelay.Options{}); !errors.Is(err, want) {
+		if _, _, err := transport.Estimate(r, path, 1, riftrelay.Options{}); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", path, err, want)
 		}
 	}

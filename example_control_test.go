@@ -30,14 +30,14 @@ func ExampleLimiter_SetPacing() {
 		if err := limiter.SetPacing(share); err != nil {
 			fmt.Println(err)
 		}
-		wait := must(limiter.Estimate(platformData(), riftrelay.Options{}))
-		fmt.Println(share, wait.Round(time.Second))
+		wait, _, err := limiter.Estimate(platformData(), 1, riftrelay.Options{})
+		fmt.Println(share, wait.Round(time.Second), err)
 	}
 	fmt.Println(limiter.SetPacing(2))
 	// Output:
-	// 0 10s
-	// 1 0s
-	// 0.5 0s
+	// 0 10s <nil>
+	// 1 0s <nil>
+	// 0.5 0s <nil>
 	// riftrelay: pacing is 2; allowed: 0 (spread) to 1 (burst)
 }
 
@@ -48,7 +48,7 @@ func ExampleLimiter_TryAcquire() {
 
 	first := must(limiter.Acquire(context.Background(), platformData(), riftrelay.Options{}))
 	_, err := limiter.TryAcquire(platformData(), riftrelay.Options{}) // before the first one's answer has told the limits
-	fmt.Println(errors.Is(err, riftrelay.ErrDeadline))
+	fmt.Println(errors.Is(err, riftrelay.ErrNotInTime))
 
 	first.Sent()
 	first.Observe(http.StatusOK, http.Header{"X-App-Rate-Limit": {"20:1,100:120"}})
@@ -60,7 +60,7 @@ func ExampleLimiter_TryAcquire() {
 	// <nil>
 }
 
-// How long would a call wait? Nothing is taken for the question.
+// Do 12 calls fit into 40 seconds? The question takes no slot.
 func ExampleLimiter_Estimate() {
 	limiter := must(riftrelay.New(riftrelay.Config{Keys: oneKeyOfYours}))
 	defer limiter.Close()
@@ -68,9 +68,9 @@ func ExampleLimiter_Estimate() {
 	first.Sent()
 	first.Observe(http.StatusTooManyRequests, http.Header{"X-Rate-Limit-Type": {"service"}, "Retry-After": {"30"}})
 
-	wait := must(limiter.Estimate(platformData(), riftrelay.Options{}))
-	fmt.Println(wait > 30*time.Second, wait < 32*time.Second)
-	// Output: true true
+	wait, why, err := limiter.Estimate(platformData(), 12, riftrelay.Options{})
+	fmt.Println(wait < 40*time.Second, why.Kind, err)
+	// Output: true service <nil>
 }
 
 // Calls of one product pinned to its key: the key in that place of Config.Keys.
@@ -197,7 +197,7 @@ func ExampleGetJSON() {
 	// Output: Faker KR1 <nil>
 }
 
-// What went wrong, and who said so.
+// What went wrong, in Riot's words.
 func ExampleAPIError() {
 	edge := must(riotsim.New(riotsim.Config{}))
 	limiter := must(riftrelay.New(riftrelay.Config{Keys: oneKeyOfYours}))
@@ -207,8 +207,8 @@ func ExampleAPIError() {
 	_, err := riftrelay.GetJSON[any](context.Background(), client,
 		"https://euw1.api.riotgames.com/lol/summoner/v4/summoners/by-puuid/missing")
 	var api *riftrelay.APIError
-	if errors.As(err, &api) && api.Status == http.StatusNotFound {
-		fmt.Println(api.Source, "says:", api.Message)
+	if errors.As(err, &api) {
+		fmt.Println(api.Status, api.Message, errors.Is(err, riftrelay.ErrNotFound))
 	}
-	// Output: riot says: Data not found
+	// Output: 404 Data not found true
 }

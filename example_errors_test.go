@@ -37,9 +37,9 @@ func ExampleErrQueueFull() {
 	// Output: true
 }
 
-// Room comes too late for the context's deadline. That is known before waiting,
-// and to the millisecond.
-func ExampleErrDeadline() {
+// Room comes too late for the context's deadline. The limiter knows that before
+// waiting, and says which limit it is.
+func ExampleErrNotInTime() {
 	limiter := must(riftrelay.New(riftrelay.Config{Keys: oneKeyOfYours, Pacing: riftrelay.Burst}))
 	defer limiter.Close()
 	first := must(limiter.Acquire(context.Background(), platformData(), riftrelay.Options{}))
@@ -50,27 +50,31 @@ func ExampleErrDeadline() {
 	defer cancel()
 	began := time.Now()
 	_, err := limiter.Acquire(ctx, platformData(), riftrelay.Options{})
-	fmt.Println(errors.Is(err, riftrelay.ErrDeadline), time.Since(began) < 5*time.Second)
+	fmt.Println(errors.Is(err, riftrelay.ErrNotInTime), time.Since(began) < 5*time.Second)
 	var rejected *riftrelay.RejectedError
 	if errors.As(err, &rejected) {
-		fmt.Println("in", rejected.RetryAfter.Round(time.Second))
+		w := rejected.Wait
+		fmt.Println(w.Key, w.Scope, w.Used, "of", w.Limit, "in", w.Window, "- retry in", rejected.RetryAfter.Round(time.Second))
 	}
+	fmt.Println(errors.Is(err, context.DeadlineExceeded))
 	// Output:
 	// true true
-	// in 2m0s
+	// main application 1 of 1 in 2m0s - retry in 2m0s
+	// true
 }
 
-// The call waited, since it could have gone in time, but then it could not:
-// the answer that it hung on did not come.
-func ExampleErrTimeout() {
+// The call waited, since it could have gone in time. But the answer that it
+// depended on did not come: Reason tells the two apart.
+func ExampleErrNotInTime_timeout() {
 	limiter := must(riftrelay.New(riftrelay.Config{Keys: oneKeyOfYours}))
 	defer limiter.Close()
 	first := must(limiter.Acquire(context.Background(), platformData(), riftrelay.Options{}))
 	defer first.Release()
 
 	_, err := limiter.Acquire(context.Background(), platformData(), riftrelay.Options{MaxWait: 100 * time.Millisecond})
-	fmt.Println(errors.Is(err, riftrelay.ErrTimeout))
-	// Output: true
+	var rejected *riftrelay.RejectedError
+	fmt.Println(errors.Is(err, riftrelay.ErrNotInTime), errors.As(err, &rejected) && rejected.Reason == riftrelay.ReasonTimeout)
+	// Output: true true
 }
 
 // There is no key for the call; Detail says of each why it is no good.

@@ -104,7 +104,7 @@ func ExampleRejectedError() {
 	if errors.As(err, &rejected) {
 		fmt.Println(rejected.Reason, rejected.RetryAfter.Round(time.Minute))
 	}
-	fmt.Println(errors.Is(err, riftrelay.ErrDeadline))
+	fmt.Println(errors.Is(err, riftrelay.ErrNotInTime))
 	// Output:
 	// deadline 2m0s
 	// true

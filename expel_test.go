@@ -40,7 +40,7 @@ func TestCooldownRefusesWhoCannotWait(t *testing.T) {
 		wg.Go(func() {
 			_, err := l.Acquire(ctx, r, riftrelay.Options{MaxWait: time.Minute})
 			var rejected *riftrelay.RejectedError
-			if !errors.Is(err, riftrelay.ErrDeadline) || !errors.As(err, &rejected) {
+			if !errors.Is(err, riftrelay.ErrNotInTime) || !errors.As(err, &rejected) {
 				t.Errorf("with a minute: %v, want that it is too late", err)
 				return
 			}

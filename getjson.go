@@ -31,7 +31,7 @@ const (
 // The client has a Transport, or is any other one and the URL is a relay's,
 // http://localhost:8985/europe/riot/…. An answer that isn't 2xx is an
 // *APIError. A call that was not admitted is a *RejectedError of a Transport's
-// or an *APIError of a relay's, and both match ErrDeadline and its like. The
+// or an *APIError of a relay's, and both match ErrNotInTime and its like. The
 // body is closed and at most 32 MiB of it are read.
 func GetJSON[T any](ctx context.Context, client *http.Client, url string) (T, error) {
 	var v T
@@ -95,10 +95,10 @@ func readBody(resp *http.Response, most int64) ([]byte, error) {
 	return data, err
 }
 
-// The values of APIError.Source.
+// What X-RiftRelay-Source says.
 const (
-	SourceRiot  = "riot"
-	SourceRelay = "relay"
+	sourceOfRiot  = "riot"
+	sourceOfRelay = "relay"
 )
 
 // APIError is an answer of Riot's, or of a relay's, that isn't 2xx.
@@ -107,8 +107,12 @@ type APIError struct {
 	Status  int
 	Message string    // in the answer's own words; empty where it has none that can be read
 	Kind    LimitKind // of a 429 of Riot's: application, method, service …
-	Source  string    // who said it: SourceRiot, SourceRelay; empty when neither a Transport nor a relay was asked
-	Reason  Reason    // of a relay's refusal, its X-RiftRelay-Reason
+	Key     string    // name of the key that Riot answered on; empty where that isn't known
+
+	// FromRelay says that a relay refused the call, and Reason why: its
+	// X-RiftRelay-Reason.
+	FromRelay bool
+	Reason    Reason
 
 	// RetryAfter is how long from the answer on to wait. 0 means that it
 	// doesn't say.
@@ -124,7 +128,7 @@ func (e *APIError) Error() string {
 		s += " " + text
 	}
 	var more []string
-	if e.Source == SourceRelay {
+	if e.FromRelay {
 		more = append(more, "said the relay: "+string(e.Reason))
 	} else if e.Kind != "" {
 		more = append(more, "limit: "+string(e.Kind))
@@ -138,19 +142,31 @@ func (e *APIError) Error() string {
 	return s
 }
 
-// Is matches the sentinel of a relay's Reason, as a RejectedError does.
+// Is matches the sentinel of a relay's Reason, as a RejectedError does, and of
+// Riot's answers ErrNotFound, ErrKeyRejected and ErrForbidden.
 func (e *APIError) Is(target error) bool {
-	return e.Source == SourceRelay && errors.Is(&RejectedError{Reason: e.Reason}, target)
+	if e.FromRelay {
+		return errors.Is(&RejectedError{Reason: e.Reason}, target)
+	}
+	switch e.Status {
+	case http.StatusNotFound:
+		return target == ErrNotFound
+	case http.StatusUnauthorized:
+		return target == ErrKeyRejected
+	case http.StatusForbidden:
+		return target == ErrForbidden
+	}
+	return false
 }
 
 func newAPIError(url string, resp *http.Response, body []byte) *APIError {
 	e := &APIError{
 		URL: placeOf(url), Status: resp.StatusCode, Message: messageOf(body),
-		Source: resp.Header.Get("X-Riftrelay-Source"),
+		Key: resp.Header.Get("X-Riftrelay-Key"), FromRelay: resp.Header.Get("X-Riftrelay-Source") == sourceOfRelay,
 	}
 	e.RetryAfter, _ = limit.ParseRetryAfter(resp.Header["Retry-After"], time.Now())
 	switch {
-	case e.Source == SourceRelay:
+	case e.FromRelay:
 		e.Reason = Reason(resp.Header.Get("X-Riftrelay-Reason"))
 	case e.Status == http.StatusTooManyRequests:
 		e.Kind = limitKind(limit.KindOf(resp.Header.Get("X-Rate-Limit-Type")))

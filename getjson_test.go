@@ -50,7 +50,8 @@ func TestGetJSONErrors(t *testing.T) {
 	}{
 		"the older schema (R22)": {
 			canned: canned{404, http.Header{"X-Riftrelay-Source": {"riot"}}, `{"status":{"message":"Data not found - summoner not found","status_code":404}}`},
-			want:   riftrelay.APIError{Status: 404, Message: "Data not found - summoner not found", Source: "riot"},
+			is:     riftrelay.ErrNotFound,
+			want:   riftrelay.APIError{Status: 404, Message: "Data not found - summoner not found"},
 			text:   "riftrelay: https://relay/x: 404 Data not found - summoner not found",
 		},
 		"the newer schema (R22)": {
@@ -58,6 +59,14 @@ func TestGetJSONErrors(t *testing.T) {
 			want:   riftrelay.APIError{Status: 400, Message: "Exception decrypting x"},
 			text:   "riftrelay: https://relay/x: 400 Exception decrypting x",
 		},
+		"a key that expired": {
+			canned: canned{403, http.Header{"X-Riftrelay-Source": {"riot"}, "X-Riftrelay-Key": {"main"}}, `{"status":{"message":"Forbidden","status_code":403}}`},
+			want:   riftrelay.APIError{Status: 403, Message: "Forbidden", Key: "main"},
+			is:     riftrelay.ErrForbidden,
+			text:   "riftrelay: https://relay/x: 403 Forbidden",
+		},
+		"a key that Riot doesn't know": {canned: canned{401, nil, ""}, want: riftrelay.APIError{Status: 401}, is: riftrelay.ErrKeyRejected},
+		"a relay that wants a token":   {canned: canned{401, relay("unauthorized"), ""}, want: riftrelay.APIError{Status: 401, FromRelay: true, Reason: "unauthorized"}},
 		"a gateway's page": {
 			canned: canned{502, nil, `<html>Bad Gateway</html>`},
 			want:   riftrelay.APIError{Status: 502},
@@ -69,7 +78,7 @@ func TestGetJSONErrors(t *testing.T) {
 		},
 		"a method's 429": {
 			canned: canned{429, http.Header{"X-Riftrelay-Source": {"riot"}, "X-Rate-Limit-Type": {"method"}, "Retry-After": {"7"}}, `{"status":{"message":"Rate limit exceeded","status_code":429}}`},
-			want:   riftrelay.APIError{Status: 429, Message: "Rate limit exceeded", Source: "riot", Kind: riftrelay.LimitMethod, RetryAfter: 7 * time.Second},
+			want:   riftrelay.APIError{Status: 429, Message: "Rate limit exceeded", Kind: riftrelay.LimitMethod, RetryAfter: 7 * time.Second},
 			text:   "riftrelay: https://relay/x: 429 Rate limit exceeded (limit: method, retry in 7s)",
 		},
 		"a 429 without a type": {
@@ -79,13 +88,13 @@ func TestGetJSONErrors(t *testing.T) {
 		},
 		"the relay's own 429": {
 			canned: canned{429, relay("deadline", "Retry-After", "119"), `{"status":{"message":"no room","status_code":429}}`},
-			want:   riftrelay.APIError{Status: 429, Message: "no room", Source: "relay", Reason: riftrelay.ReasonDeadline, RetryAfter: 119 * time.Second},
-			is:     riftrelay.ErrDeadline,
+			want:   riftrelay.APIError{Status: 429, Message: "no room", FromRelay: true, Reason: riftrelay.ReasonDeadline, RetryAfter: 119 * time.Second},
+			is:     riftrelay.ErrNotInTime,
 			text:   "riftrelay: https://relay/x: 429 no room (said the relay: deadline, retry in 1m59s)",
 		},
 		"the relay, with a reason of its own": {
 			canned: canned{504, relay("upstream_timeout"), ""},
-			want:   riftrelay.APIError{Status: 504, Source: "relay", Reason: "upstream_timeout"},
+			want:   riftrelay.APIError{Status: 504, FromRelay: true, Reason: "upstream_timeout"},
 		},
 	} {
 		client := &http.Client{Transport: c.canned}
@@ -102,7 +111,7 @@ func TestGetJSONErrors(t *testing.T) {
 		if c.text != "" && err.Error() != c.text {
 			t.Errorf("%s: %q\nwant %q", name, err, c.text)
 		}
-		for _, sentinel := range []error{riftrelay.ErrDeadline, riftrelay.ErrQueueFull, riftrelay.ErrNoKey, riftrelay.ErrClosed} {
+		for _, sentinel := range []error{riftrelay.ErrNotFound, riftrelay.ErrKeyRejected, riftrelay.ErrForbidden, riftrelay.ErrNotInTime, riftrelay.ErrQueueFull, riftrelay.ErrNoKey, riftrelay.ErrClosed} {
 			if errors.Is(err, sentinel) != (sentinel == c.is) {
 				t.Errorf("%s: errors.Is %v: %v", name, sentinel, errors.Is(err, sentinel))
 			}

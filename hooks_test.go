@@ -93,7 +93,7 @@ func TestChanges(t *testing.T) {
 		time.Sleep(time.Second)
 		permits := []riftrelay.Permit{acquire(t, l, r), acquire(t, l, r)}
 		for range 3 {
-			if _, err := l.TryAcquire(r, riftrelay.Options{}); !errors.Is(err, riftrelay.ErrDeadline) {
+			if _, err := l.TryAcquire(r, riftrelay.Options{}); !errors.Is(err, riftrelay.ErrNotInTime) {
 				t.Fatal(err)
 			}
 		}
@@ -180,7 +180,7 @@ func TestHooksUseTheLimiter(t *testing.T) {
 			if err := l.SetPacing(riftrelay.Burst); err != nil {
 				t.Error(err)
 			}
-			if _, err := l.Estimate(mustMatch(t, mastery), riftrelay.Options{}); err != nil {
+			if _, _, err := l.Estimate(mustMatch(t, mastery), 1, riftrelay.Options{}); err != nil {
 				t.Error(err)
 			}
 		}

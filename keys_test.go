@@ -138,7 +138,7 @@ func TestHardeningKeysAllDead(t *testing.T) {
 			!strings.Contains(rejected.Detail, "main: 401 Unknown apikey from ") || !strings.Contains(rejected.Detail, "401 Unknown apikey from account-v1 on europe 0 s ago") || !strings.Contains(rejected.Detail, "spare: 401 Unknown apikey from ") {
 			t.Errorf("retry after %v: %s", rejected.RetryAfter, rejected.Detail)
 		}
-		if _, err := s.limiter.Estimate(routeTo(t, byPUUID), riftrelay.Options{}); !errors.Is(err, riftrelay.ErrNoKey) {
+		if _, _, err := s.limiter.Estimate(routeTo(t, byPUUID), 1, riftrelay.Options{}); !errors.Is(err, riftrelay.ErrNoKey) {
 			t.Errorf("estimate: %v", err)
 		}
 

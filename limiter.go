@@ -146,26 +146,31 @@ func (l *Limiter) fire() {
 	l.poll(l.now())
 }
 
-// Estimate predicts how long a call with these options would wait now, if
-// nothing else came. With a Config.Store it may ask that first.
-func (l *Limiter) Estimate(r route.Route, o Options) (time.Duration, error) {
+// Estimate predicts how long the last of n calls with these options would wait
+// if all came now and nothing else did, and what holds back the first of them.
+// n is at least 1. With a Config.Store, Estimate may ask that first.
+func (l *Limiter) Estimate(r route.Route, n int, o Options) (time.Duration, Wait, error) {
+	if n < 1 {
+		return 0, Wait{}, fmt.Errorf("riftrelay: estimate of %d calls; allowed: 1 or more", n)
+	}
 	l.mu.Lock()
 	req, err := l.request(r, &o, time.Time{}, false)
 	if err != nil {
 		l.mu.Unlock()
-		return 0, err
+		return 0, Wait{}, err
 	}
 	now := l.now()
 	if l.cluster != nil {
 		l.cluster.look(now, req)
 		now = l.now()
 	}
-	e := l.machine.Estimate(now, req)
+	e := l.machine.Estimate(now, req, n)
+	why := l.waitOf(l.machine.Why(now, req), now)
 	l.mu.Unlock()
 	if e.Reason != sched.None {
-		return 0, l.rejectedError(r, &o, e, now, nil)
+		return 0, Wait{}, l.rejectedError(r, &o, e, now, nil)
 	}
-	return max(0, e.Start.Sub(now)), nil
+	return max(0, e.Start.Sub(now)), why, nil
 }
 
 // SetPacing changes the burst share for all calls, also those that wait.

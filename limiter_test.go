@@ -76,12 +76,12 @@ func TestRejections(t *testing.T) {
 			}
 		}
 		_, err = l.TryAcquire(r, riftrelay.Options{})
-		check("now or never", err, riftrelay.ErrDeadline, riftrelay.ReasonDeadline, 10*time.Second)
+		check("now or never", err, riftrelay.ErrNotInTime, riftrelay.ReasonDeadline, 10*time.Second)
 		_, err = l.Acquire(t.Context(), r, riftrelay.Options{MaxWait: 9 * time.Second})
-		check("too short a wait", err, riftrelay.ErrDeadline, riftrelay.ReasonDeadline, 10*time.Second)
+		check("too short a wait", err, riftrelay.ErrNotInTime, riftrelay.ReasonDeadline, 10*time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		_, err = l.Acquire(ctx, r, riftrelay.Options{})
-		check("deadline of the context", err, riftrelay.ErrDeadline, riftrelay.ReasonDeadline, 10*time.Second)
+		check("deadline of the context", err, riftrelay.ErrNotInTime, riftrelay.ReasonDeadline, 10*time.Second)
 		cancel()
 		_, err = l.Acquire(t.Context(), r, riftrelay.Options{Pin: riftrelay.KeyAt(7)})
 		check("no such key", err, nil, riftrelay.ReasonInvalidTokenIndex, 0)
@@ -114,7 +114,7 @@ func TestRejections(t *testing.T) {
 		if waited := time.Since(begin); waited > 0 && waited != 9995*time.Millisecond {
 			t.Errorf("waited %v", waited)
 		}
-		if !errors.Is(err, riftrelay.ErrTimeout) && !errors.Is(err, riftrelay.ErrDeadline) {
+		if !errors.Is(err, riftrelay.ErrNotInTime) {
 			t.Errorf("got %v", err)
 		}
 		p.Release()
@@ -142,7 +142,7 @@ func TestTimeoutWhileWaiting(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		begin := time.Now()
 		_, err := l.Acquire(t.Context(), r, riftrelay.Options{MaxWait: 12 * time.Second})
-		if waited := time.Since(begin); !errors.Is(err, riftrelay.ErrTimeout) || waited != 12*time.Second {
+		if waited := time.Since(begin); !errors.Is(err, riftrelay.ErrNotInTime) || waited != 12*time.Second {
 			t.Errorf("%v after %v, want a time-out after 12 s", err, waited)
 		}
 		for _, p := range permits {
@@ -202,7 +202,7 @@ func TestCancelledWaitersLeaveAtOnce(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 1000 {
 			wg.Go(func() {
-				if _, err := l.Acquire(ctx, r, riftrelay.Options{}); !errors.Is(err, context.Canceled) && !errors.Is(err, riftrelay.ErrDeadline) {
+				if _, err := l.Acquire(ctx, r, riftrelay.Options{}); !errors.Is(err, context.Canceled) && !errors.Is(err, riftrelay.ErrNotInTime) {
 					t.Errorf("got %v", err)
 				}
 			})
@@ -262,10 +262,10 @@ func TestEstimateAndPacing(t *testing.T) {
 		}
 		p.Sent()
 		p.Observe(200, http.Header{})
-		if wait, err := l.Estimate(r, riftrelay.Options{}); err != nil || wait != time.Second {
+		if wait, _, err := l.Estimate(r, 1, riftrelay.Options{}); err != nil || wait != time.Second {
 			t.Errorf("spread: %v, %v; want the tenth of 10 s", wait, err)
 		}
-		if wait, err := l.Estimate(r, riftrelay.Options{Priority: riftrelay.High}); err != nil || wait != 0 {
+		if wait, _, err := l.Estimate(r, 1, riftrelay.Options{Priority: riftrelay.High}); err != nil || wait != 0 {
 			t.Errorf("high priority isn't paced: %v, %v", wait, err)
 		}
 		released := make(chan time.Duration, 1)

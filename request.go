@@ -103,8 +103,9 @@ func keyRange(n int) string {
 const timedOut sched.Reason = 255
 
 // reject makes the error of a call that was not admitted, and tells of it.
-func (l *Limiter) reject(ctx context.Context, e AdmissionEvent, o *Options, why sched.Refusal, now limit.Instant, cause error) *RejectedError {
-	err := l.rejectedError(e.Route, o, why, now, cause)
+func (l *Limiter) reject(ctx context.Context, e AdmissionEvent, o *Options, refusal sched.Refusal, why Wait, now limit.Instant, cause error) *RejectedError {
+	err := l.rejectedError(e.Route, o, refusal, now, cause)
+	err.Wait = why
 	e.Reason = err.Reason
 	l.tell(ctx, e)
 	return err
@@ -131,6 +132,19 @@ func (l *Limiter) rejectedError(r route.Route, o *Options, why sched.Refusal, no
 		err.RetryAfter = max(time.Millisecond, why.Start.Sub(now))
 	}
 	return err
+}
+
+// whyRefused returns what holds back a call that is refused for want of time or
+// of a place in the queue. It is zero where other calls alone are before it.
+// l.mu is held.
+func (l *Limiter) whyRefused(now limit.Instant, req sched.Request, refusal sched.Refusal) Wait {
+	switch refusal.Reason {
+	case sched.QueueFull, sched.Deadline, timedOut:
+		if w := l.waitOf(l.machine.Why(now, req), now); w.Kind != WaitTurn {
+			return w
+		}
+	}
+	return Wait{}
 }
 
 // whyClosed explains why nothing goes at all; empty if something does.

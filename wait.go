@@ -103,6 +103,15 @@ func inWords(d time.Duration) string {
 	return fmt.Sprintf("%.0f min", d.Minutes())
 }
 
+// waitOf puts the machine's reason in words of the library. l.mu is held.
+func (l *Limiter) waitOf(y sched.Why, now limit.Instant) Wait {
+	key := ""
+	if y.Key >= 0 {
+		key = l.held[y.Key].Name
+	}
+	return waitOf(y, key, now)
+}
+
 // waitOf puts the machine's reason, with the name of its key, in words of the
 // library.
 func waitOf(y sched.Why, key string, now limit.Instant) Wait {

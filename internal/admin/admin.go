@@ -28,9 +28,10 @@ import (
 type Limiter interface {
 	// Snapshot describes the state at this moment.
 	Snapshot() riftrelay.Snapshot
-	// Estimate predicts the wait of a call with this escaped path that came now;
-	// its error is a *riftrelay.RejectedError.
-	Estimate(r route.Route, path string, o riftrelay.Options) (time.Duration, error)
+	// Estimate predicts the wait of the last of several calls with this escaped
+	// path that came now, and what holds back the first of them. Its error is a
+	// *riftrelay.RejectedError.
+	Estimate(r route.Route, path string, calls int, o riftrelay.Options) (time.Duration, riftrelay.Wait, error)
 	// DisableKey keeps all calls off a key. Its error, and that of the two
 	// below, matches riftrelay.ErrUnknownKey.
 	DisableKey(name string) error

@@ -47,11 +47,11 @@ type fixed struct {
 	path *string
 }
 
-func (f fixed) Estimate(_ route.Route, path string, o riftrelay.Options) (time.Duration, error) {
+func (f fixed) Estimate(_ route.Route, path string, calls int, o riftrelay.Options) (time.Duration, riftrelay.Wait, error) {
 	if f.got != nil {
 		*f.got, *f.path = o, path
 	}
-	return f.wait, f.err
+	return time.Duration(calls) * f.wait, riftrelay.Wait{Kind: riftrelay.WaitNoKey, Until: time.Second}, f.err
 }
 
 func (fixed) DisableKey(string) error { panic("BUG: not asked for") }
@@ -168,9 +168,9 @@ func TestEstimate(t *testing.T) {
 	const path = "/lol/status/v4/platform-data"
 	var got riftrelay.Options
 	var asked string
-	status, body := ask(t, fixed{wait: 1250 * time.Millisecond, got: &got, path: &asked}, "/api/v1/estimate?priority=high&host=euw1&path="+path+"%3Fa=b")
+	status, body := ask(t, fixed{wait: 1250 * time.Millisecond, got: &got, path: &asked}, "/api/v1/estimate?priority=high&calls=12&host=euw1&path="+path+"%3Fa=b")
 	var e admin.Estimate
-	if err := json.Unmarshal(body, &e); err != nil || status != http.StatusOK || e.Wait == nil || *e.Wait != 1.25 || e.Method != path || e.Priority != "high" || got.Priority != riftrelay.High || asked != path {
+	if err := json.Unmarshal(body, &e); err != nil || status != http.StatusOK || e.Wait == nil || *e.Wait != 15 || e.Calls != 12 || e.Why != "no usable key, next try in 1 s" || e.Method != path || e.Priority != "high" || got.Priority != riftrelay.High || asked != path {
 		t.Errorf("%d %s, asked of %q with %+v", status, body, asked, got)
 	}
 	status, body = ask(t, fixed{err: &riftrelay.RejectedError{Reason: riftrelay.ReasonNoKey, Detail: "no key is configured"}}, "/api/v1/estimate?host=euw1&path="+path)
@@ -185,7 +185,8 @@ func TestEstimate(t *testing.T) {
 		"host=euw1":                              "host or path is missing",
 		"host=euw9&path=" + path:                 "euw",
 		"host=euw1&path=/lol/nothing":            "/lol/nothing",
-		"host=euw1&path=" + path + "&prio=high":  "allowed: host, path, verb, priority",
+		"host=euw1&path=" + path + "&prio=high":  "allowed: host, path, verb, priority, calls",
+		"host=euw1&calls=0&path=" + path:         "allowed: 1 to 100000",
 		"host=euw1&priority=urgent&path=" + path: "allowed: normal, high",
 		"host=euw1&verb=DELETE&path=" + path:     "DELETE",
 		"host=euw1&path=/lol/../status/v4/x":     "",

@@ -5,22 +5,29 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"riftrelay"
 )
 
-// Estimate is what a call would wait now, if nothing else came.
+// Estimate is what calls would wait now, if nothing else came.
 type Estimate struct {
 	Host     string `json:"host"`
 	Method   string `json:"method"`
 	Priority string `json:"priority"`
-	// Wait is until it would start; null when it would be refused.
+	Calls    int    `json:"calls"`
+	// Wait is until the last of the calls would start; null when it would be refused.
 	Wait *Seconds `json:"wait_seconds"`
+	// Why is a sentence: what holds back the first of them. Empty when nothing does.
+	Why string `json:"why,omitempty"`
 	// Refused is the reason of a refusal, as in the relay's own answers.
 	Refused string `json:"refused,omitempty"`
 	Detail  string `json:"detail,omitempty"`
 }
+
+// maxCalls bounds the calls of one estimate, whose cost grows with them.
+const maxCalls = 100_000
 
 func estimate(l Limiter, m Matcher, q url.Values) (status int, v any) {
 	bad := func(format string, args ...any) (int, any) {
@@ -28,9 +35,9 @@ func estimate(l Limiter, m Matcher, q url.Values) (status int, v any) {
 	}
 	for name := range q {
 		switch name {
-		case "host", "path", "verb", "priority":
+		case "host", "path", "verb", "priority", "calls":
 		default:
-			return bad("there is no parameter %.50q; allowed: host, path, verb, priority", name)
+			return bad("there is no parameter %.50q; allowed: host, path, verb, priority, calls", name)
 		}
 	}
 	var o riftrelay.Options
@@ -48,17 +55,27 @@ func estimate(l Limiter, m Matcher, q url.Values) (status int, v any) {
 	if verb == "" {
 		verb = http.MethodGet
 	}
+	calls := 1
+	if text := q.Get("calls"); text != "" {
+		var err error
+		if calls, err = strconv.Atoi(text); err != nil || calls < 1 || calls > maxCalls {
+			return bad("calls is %.50q; allowed: 1 to %d", text, maxCalls)
+		}
+	}
 	path, _, _ = strings.Cut(path, "?")
 	r, err := m.Match(strings.ToUpper(verb), host, path)
 	if err != nil {
 		return bad("%s", err)
 	}
-	e := Estimate{Host: r.Host, Method: r.Method.String(), Priority: o.Priority.String()}
-	wait, err := l.Estimate(r, path, o)
+	e := Estimate{Host: r.Host, Method: r.Method.String(), Priority: o.Priority.String(), Calls: calls}
+	wait, why, err := l.Estimate(r, path, calls, o)
 	var rejected *riftrelay.RejectedError
 	switch {
 	case err == nil:
 		e.Wait = known(wait)
+		if why.Kind != riftrelay.WaitTurn {
+			e.Why = why.String()
+		}
 	case errors.As(err, &rejected):
 		e.Refused, e.Detail = string(rejected.Reason), rejected.Detail
 	default:

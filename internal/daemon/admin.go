@@ -28,8 +28,8 @@ type operator struct {
 }
 
 // Estimate is the pipeline's, which knows on which key a player's id has to go.
-func (o operator) Estimate(r route.Route, path string, with riftrelay.Options) (time.Duration, error) {
-	return o.pipeline.Estimate(r, path, with)
+func (o operator) Estimate(r route.Route, path string, calls int, with riftrelay.Options) (time.Duration, riftrelay.Wait, error) {
+	return o.pipeline.Estimate(r, path, calls, with)
 }
 
 func (o operator) DisableKey(name string) error {

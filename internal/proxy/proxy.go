@@ -140,8 +140,8 @@ type Observer interface {
 
 // Who speaks: the values of X-RiftRelay-Source.
 const (
-	SourceRiot  = riftrelay.SourceRiot
-	SourceRelay = riftrelay.SourceRelay
+	SourceRiot  = "riot"
+	SourceRelay = "relay"
 )
 
 // StatusClientGone is what metrics and logs say of a client that left before

@@ -65,6 +65,9 @@ func replyForRejected(e *riftrelay.RejectedError) reply {
 		r.status = status
 		if r.message == "" {
 			r.message = message
+			if e.Wait.Kind != "" {
+				r.message += ": " + e.Wait.String()
+			}
 		}
 	}
 	at := ""

@@ -100,11 +100,11 @@ func TestBudgetOfSeveralKeys(t *testing.T) {
 	if len(went[0]) != 6 || len(went[1]) != 3 {
 		t.Errorf("%d calls on two keys, %d on one; want 6 and 3", len(went[0]), len(went[1]))
 	}
-	e := m.Estimate(hour+9*second, Request{Host: "euw1", Method: "/x", Pin: -1, Budget: 1})
+	e := m.Estimate(hour+9*second, Request{Host: "euw1", Method: "/x", Pin: -1, Budget: 1}, 1)
 	if want := hour + 10*second; e.Start < want || e.Start > want+second/4 {
 		t.Errorf("would start %v after the first, want 10 s", e.Start.Sub(hour))
 	}
-	if e := m.Estimate(hour+9*second, Request{Host: "euw1", Method: "/x", Pin: -1}); e.Start != hour+9*second {
+	if e := m.Estimate(hour+9*second, Request{Host: "euw1", Method: "/x", Pin: -1}, 1); e.Start != hour+9*second {
 		t.Errorf("without the budget: in %v, want at once", e.Start.Sub(hour+9*second))
 	}
 }

@@ -127,7 +127,7 @@ func (s *story) do(line string) {
 		s.call(a)
 	case "estimate": // estimate euw1 /x: when could one more start?
 		r := s.request(a.words, a)
-		s.printf("would start at %s", clock(s.m.Estimate(s.now, r).Start))
+		s.printf("would start at %s", clock(s.m.Estimate(s.now, r, 1).Start))
 	case "at":
 		s.until(beginning.Add(s.duration(a.words[0], "")))
 	case "sent":
@@ -249,7 +249,7 @@ func (s *story) call(a args) {
 		if s.waiters[name] != nil && r.Deadline <= s.now { // now or never
 			s.m.Cancel(w)
 			delete(s.waiters, name)
-			s.refused(name, Refusal{Deadline, s.m.Estimate(s.now, r).Start})
+			s.refused(name, Refusal{Deadline, s.m.Estimate(s.now, r, 1).Start})
 		}
 		if s.waiters[name] != nil && !s.quiet {
 			s.printf("%s waits: %s", name, s.why(w))

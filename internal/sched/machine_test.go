@@ -71,7 +71,7 @@ func TestEstimateChangesNothing(t *testing.T) {
 		{Host: "new", Method: "/x", Pin: -1},
 		{Host: "new", Method: "/me", Pin: -1, Keyless: true},
 	} {
-		if e := m.Estimate(hour, r); e.Reason != None || e.Start != hour {
+		if e := m.Estimate(hour, r, 1); e.Reason != None || e.Start != hour {
 			t.Errorf("%+v: %+v, want a start at once", r, e)
 		}
 	}
@@ -83,7 +83,7 @@ func TestEstimateChangesNothing(t *testing.T) {
 			t.Errorf("%s has %d lanes", b.method, len(b.lanes))
 		}
 	}
-	if e := m.Estimate(hour, Request{Host: "euw1", Method: "/x", Pin: 2}); e.Reason != NoKey {
+	if e := m.Estimate(hour, Request{Host: "euw1", Method: "/x", Pin: 2}, 1); e.Reason != NoKey {
 		t.Errorf("a key that there isn't: %+v", e)
 	}
 }

@@ -7,11 +7,24 @@ import (
 	"riftrelay/internal/window"
 )
 
-// Estimate predicts when a call could start that came now.
-func (m *Machine) Estimate(now limit.Instant, r Request) Refusal {
+// Estimate predicts when the last of n calls could start that came now.
+func (m *Machine) Estimate(now limit.Instant, r Request, n int) Refusal {
 	if m.draining {
 		return Refusal{Draining, limit.Never}
 	}
+	l := m.laneOf(r)
+	if b, c := l.bucket, r.class(); !m.usable(b, c) {
+		if at := m.nextProbe(now, b, c); at > now {
+			return Refusal{NoKey, at}
+		}
+		return Refusal{None, now} // a probe
+	}
+	return Refusal{None, m.predict(now, l, r.Client, l.waiting(r.Client)+n)}
+}
+
+// laneOf returns the lane of a request; one of its own, unknown to the machine,
+// if no call of its kind has come yet.
+func (m *Machine) laneOf(r Request) *lane {
 	b := m.buckets[bucketID{r.Host, r.Method, r.Keyless}]
 	if b == nil {
 		h := m.hosts[r.Host]
@@ -20,17 +33,11 @@ func (m *Machine) Estimate(now limit.Instant, r Request) Refusal {
 		}
 		b = m.newBucket(h, r)
 	}
-	if c := r.class(); !m.usable(b, c) {
-		if at := m.nextProbe(now, b, c); at > now {
-			return Refusal{NoKey, at}
-		}
-		return Refusal{None, now} // a probe
-	}
 	l := b.find(r.class())
 	if l == nil {
 		l = &lane{bucket: b, line: &line{class: r.class()}}
 	}
-	return Refusal{None, m.predict(now, l, r.Client, l.waiting(r.Client)+1)}
+	return l
 }
 
 // predict estimates when a client's k-th call of lane l starts, from now on, if

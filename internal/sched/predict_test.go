@@ -57,7 +57,7 @@ func ask(t *testing.T, m *Machine, now limit.Instant, n int, r Request) (all []*
 	t.Helper()
 	r.Deadline = limit.Never
 	for range n {
-		g := &guess{m.Estimate(now, r).Start, r}
+		g := &guess{m.Estimate(now, r, 1).Start, r}
 		if p, why := m.Enqueue(now, &Waiter{Data: g}, r); p == nil && why.Reason != None {
 			t.Fatalf("refused: %+v", why)
 		} else if p == nil {
@@ -192,7 +192,7 @@ func TestPredictionOfUnequalKeys(t *testing.T) {
 	for range 20 { // 209 go at once, so some of these do
 		m.Enqueue(hour, new(Waiter), Request{Host: "euw1", Method: "/x", Pin: -1, Deadline: limit.Never})
 	}
-	e := m.Estimate(hour, Request{Host: "euw1", Method: "/x", Pin: -1})
+	e := m.Estimate(hour, Request{Host: "euw1", Method: "/x", Pin: -1}, 1)
 	if e.Start < hour.Add(10*time.Second) || e.Start > hour.Add(11*time.Second) {
 		t.Errorf("the next would start after %v, want the window of 10s", e.Start.Sub(hour))
 	}

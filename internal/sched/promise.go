@@ -70,7 +70,7 @@ func (l *lane) promises(client string) *promises {
 
 // Refused returns the Refusal of a call that has waited as long as it may.
 func (m *Machine) Refused(now limit.Instant, r Request) Refusal {
-	e := m.Estimate(now, r)
+	e := m.Estimate(now, r, 1)
 	b := m.buckets[bucketID{r.Host, r.Method, r.Keyless}]
 	if e.Reason != None || b == nil {
 		return e

@@ -119,7 +119,7 @@ func TestRestoreStops(t *testing.T) {
 	}
 	m := New(Config{Keys: 2, Margin: 150 * time.Millisecond})
 	m.Restore(0, v, Gap{Elapsed: 10 * time.Second})
-	e := m.Estimate(0, Request{Host: "euw1", Method: "/m", Pin: 1, Deadline: limit.Never})
+	e := m.Estimate(0, Request{Host: "euw1", Method: "/m", Pin: 1, Deadline: limit.Never}, 1)
 	if d := e.Start.Sub(0); d < 20*time.Second || d > 21*time.Second {
 		t.Errorf("may go in %v, want after what is left of the stop", d)
 	}

@@ -38,6 +38,14 @@ func (m *Machine) why(now limit.Instant, l *lane) Why {
 	return y
 }
 
+// Why tells what holds back the next call like r. It changes nothing.
+func (m *Machine) Why(now limit.Instant, r Request) Why {
+	l := m.laneOf(r)
+	y := m.hindrance(now, l, m.policy(l.bucket.host, l.line.class, l.line.class.high))
+	y.Start = limit.Never
+	return y
+}
+
 func (m *Machine) hindrance(now limit.Instant, l *lane, p window.Policy) Why {
 	b, c := l.bucket, l.line.class
 	if m.closed() {
