@@ -28,7 +28,7 @@ var layers = []layer{
 	{"internal/daemon", []string{"internal/...", ".", "route", "internal/limit", "otelriftrelay", "redisstore", "riotsim"}, []string{"github.com/fsnotify/fsnotify", "github.com/go-logr/logr", "github.com/google/renameio", "github.com/lmittmann/tint", "go.opentelemetry.io/otel", "golang.org/x/sync", "golang.org/x/term"}},
 
 	// Parts of the relay know the library, never each other.
-	{"internal/config", []string{".", "route", "internal/limit", "redisstore"}, []string{"github.com/alecthomas/kong", "github.com/goccy/go-yaml", "github.com/joho/godotenv", "golang.org/x/net/http/httpproxy"}},
+	{"internal/config", []string{".", "route", "internal/limit", "internal/tokens", "redisstore"}, []string{"github.com/alecthomas/kong", "github.com/goccy/go-yaml", "github.com/joho/godotenv", "golang.org/x/net/http/httpproxy"}},
 	{"internal/admin", []string{"internal/openapi", ".", "route"}, nil},
 	{"internal/explorer", []string{"internal/openapi", "route"}, []string{"github.com/swaggest/swgui"}},
 	{"internal/top", nil, nil},
@@ -36,9 +36,10 @@ var layers = []layer{
 	{"internal/dashboard", []string{".", "route", "internal/limit"}, nil},
 	{"internal/dashboard/browsertest", nil, nil}, // of tests
 	{"internal/metrics", []string{".", "route"}, []string{"github.com/prometheus/client_golang"}},
-	{"internal/proxy", []string{"internal/handoff", ".", "route"}, nil},
+	{"internal/proxy", []string{"internal/handoff", ".", "route", "internal/tokens"}, nil},
 	{"internal/conns", nil, []string{"golang.org/x/sys/unix"}},
 	{"internal/files", nil, nil},
+	{"internal/tokens", nil, nil},
 	{"internal/trust", []string{"internal/files"}, []string{"github.com/google/renameio"}},
 
 	// A format; it knows nothing of ours.

@@ -3,7 +3,6 @@ package config
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"regexp"
@@ -12,17 +11,17 @@ import (
 	"unicode/utf16"
 
 	"riftrelay"
+	"riftrelay/internal/tokens"
 	"riftrelay/route"
 )
 
 // Client is somebody who may use the relay. It holds digests of tokens, so that nothing that prints it can print a token.
 type Client struct {
-	Name     string              // in lower case
-	Tokens   [][sha256.Size]byte // SHA-256, one or several
-	Lengths  []int               // of the same tokens, to find them within other texts
-	Budget   string              // CLIENT_<name>_BUDGET; "" = whichever the client names
-	NoHigh   bool                // CLIENT_<name>_PRIORITY=normal
-	Patterns []Pattern           // CLIENT_<name>_ALLOW; none = all
+	Name     string         // in lower case
+	Tokens   []tokens.Token // one or several
+	Budget   string         // CLIENT_<name>_BUDGET; "" = whichever the client names
+	NoHigh   bool           // CLIENT_<name>_PRIORITY=normal
+	Patterns []Pattern      // CLIENT_<name>_ALLOW; none = all
 }
 
 // Pattern is a part of the API: calls with a verb, on a host, of the methods whose templates begin with a path.
@@ -33,7 +32,7 @@ type Pattern struct {
 const (
 	clientPrefix = "CLIENT_"
 	maxTokens    = 1024
-	leastToken   = 8
+	leastToken   = tokens.Shortest
 	mostToken    = 256
 )
 
@@ -73,15 +72,15 @@ func readClients(parts []string, label func(int) string) (list []Client, problem
 	if len(parts) > maxTokens {
 		return nil, []string{fmt.Sprintf("has %d tokens; allowed: at most %d", len(parts), maxTokens)}
 	}
-	seen := map[[sha256.Size]byte]int{}
+	seen := map[tokens.Token]int{}
 	for i, part := range parts {
 		bad := func(format string, args ...any) {
 			problems = append(problems, label(i)+" "+fmt.Sprintf(format, args...))
 		}
 		name, token, named := strings.Cut(strings.TrimSpace(part), "=")
 		name, token = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(token)
-		digest := sha256.Sum256([]byte(token))
-		j, twice := seen[digest]
+		known := tokens.Of(token)
+		j, twice := seen[known]
 		switch {
 		case !named || !clientForm.MatchString(name) || looksLikeKey.MatchString(name) || len(token) < leastToken || len(token) > mostToken || !tokenForm.MatchString(token):
 			bad("is not shown; allowed: %s", tokenAllowed)
@@ -90,12 +89,12 @@ func readClients(parts []string, label func(int) string) (list []Client, problem
 			bad("is the same as %s; allowed: each token once", label(j))
 			continue
 		}
-		seen[digest] = i
+		seen[known] = i
 		at := slices.IndexFunc(list, func(c Client) bool { return c.Name == name })
 		if at < 0 {
 			at, list = len(list), append(list, Client{Name: name})
 		}
-		list[at].Tokens, list[at].Lengths = append(list[at].Tokens, digest), append(list[at].Lengths, len(token))
+		list[at].Tokens = append(list[at].Tokens, known)
 	}
 	return list, problems
 }
@@ -220,13 +219,15 @@ func (d *draft) finishClients(s *Settings, env Env, cmd command, sources []sourc
 			}
 		}
 	}
+	from := "CLIENT_TOKENS"
+	if d.tokenFile != "" {
+		from = "CLIENT_TOKENS_FILE"
+	}
+	if word := d.wordOfRiots(s.Table); word != "" {
+		complain(from, fmt.Errorf("a token of it is a part of %s, which calls to Riot have; allowed: tokens that no call has by chance", word))
+	}
 	for _, k := range d.keys {
-		digest := sha256.Sum256([]byte(k.Value))
-		if slices.ContainsFunc(d.clients, func(c Client) bool { return slices.Contains(c.Tokens, digest) }) {
-			from := "CLIENT_TOKENS"
-			if d.tokenFile != "" {
-				from = "CLIENT_TOKENS_FILE"
-			}
+		if slices.ContainsFunc(d.clients, func(c Client) bool { return slices.Contains(c.Tokens, tokens.Of(k.Value)) }) {
 			complain(from, fmt.Errorf("a token of it is the key %s; clients are not to know keys", k.Name))
 		}
 	}
@@ -234,7 +235,7 @@ func (d *draft) finishClients(s *Settings, env Env, cmd command, sources []sourc
 		at := slices.IndexFunc(d.clients, func(c Client) bool { return c.Name == name })
 		switch {
 		case at >= 0:
-			rule.Tokens, rule.Lengths = d.clients[at].Tokens, d.clients[at].Lengths
+			rule.Tokens = d.clients[at].Tokens
 			d.clients[at] = *rule
 		case d.tokenFile != "": // a client that is taken out of the file must not keep the file from being read
 			r.warn(fmt.Sprintf("CLIENT_TOKENS_FILE has no client %s, for which there are settings", name))

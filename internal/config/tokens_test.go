@@ -1,27 +1,28 @@
 package config
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"riftrelay/internal/tokens"
 )
 
-func digests(tokens ...string) (list [][sha256.Size]byte) {
-	for _, t := range tokens {
-		list = append(list, sha256.Sum256([]byte(t)))
+func kept(texts ...string) (list []tokens.Token) {
+	for _, t := range texts {
+		list = append(list, tokens.Of(t))
 	}
 	return list
 }
 
 func TestClients(t *testing.T) {
 	want := []Client{
-		{Name: "bot", Tokens: digests("token-of-bot=="), Lengths: []int{14}, Budget: "crawler", NoHigh: true, Patterns: []Pattern{
+		{Name: "bot", Tokens: kept("token-of-bot=="), Budget: "crawler", NoHigh: true, Patterns: []Pattern{
 			{Verb: "GET", Path: "/lol/match/v5"}, {Host: "kr", Path: "/"}, {Verb: "POST", Host: "americas", Path: "/lol/tournament/v5/codes"},
 		}},
-		{Name: "web", Tokens: digests("CANARY-1", "CANARY-2"), Lengths: []int{8, 8}},
+		{Name: "web", Tokens: kept("CANARY-1", "CANARY-2")},
 	}
 	rules := map[string]string{
 		"RIOT_TOKEN": "RGAPI-x", "RATE_BUDGET_Crawler": "0.5", "CLIENT_BOT_BUDGET": "CRAWLER", "CLIENT_bot_PRIORITY": "normal",
@@ -63,6 +64,8 @@ func TestClientErrors(t *testing.T) {
 		{"twice", map[string]string{"CLIENT_TOKENS": "a=" + c + ",b=" + c}, "", []string{"CLIENT_TOKENS token 2 is the same as token 1"}},
 		{"a key for a name", map[string]string{"CLIENT_TOKENS": "RGAPI-" + c + "=" + c}, "", []string{"CLIENT_TOKENS token 1 is not shown"}},
 		{"a key for a token", map[string]string{"RIOT_TOKEN": "main=" + canary(), "CLIENT_TOKENS": "web=" + canary()}, "", []string{"CLIENT_TOKENS is not shown (a token of it is the key main"}},
+		{"a part of a path", map[string]string{"CLIENT_TOKENS": "a=" + c + ",b=Summoner"}, "", []string{"CLIENT_TOKENS is not shown (a token of it is a part of /"}},
+		{"a host", map[string]string{"CLIENT_TOKENS_FILE": "f"}, "a=americas", []string{`CLIENT_TOKENS_FILE is "f" (a token of it is a part of americas, which`}},
 		{"no budget", map[string]string{"CLIENT_TOKENS": "a=" + c, "CLIENT_A_BUDGET": "x"}, "", []string{`CLIENT_A_BUDGET is "x" (there is no RATE_BUDGET_X)`}},
 		{"no client", map[string]string{"CLIENT_TOKENS": "a=" + c, "CLIENT_B_ALLOW": "/lol"}, "", []string{`CLIENT_B_ALLOW is "/lol" (CLIENT_TOKENS has no client b)`}},
 		{"no clients at all", map[string]string{"CLIENT_B_PRIORITY": "normal"}, "", []string{`CLIENT_B_PRIORITY is "normal" (CLIENT_TOKENS has no client b)`}},

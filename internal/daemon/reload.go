@@ -84,7 +84,7 @@ func (r *relay) reloadCertificate(why string) {
 func clientsOf(list []config.Client) []proxy.Client {
 	clients := make([]proxy.Client, len(list))
 	for i, c := range list {
-		clients[i] = proxy.Client{Name: c.Name, Tokens: c.Tokens, Lengths: c.Lengths, Budget: c.Budget, NoHigh: c.NoHigh}
+		clients[i] = proxy.Client{Name: c.Name, Tokens: c.Tokens, Budget: c.Budget, NoHigh: c.NoHigh}
 		for _, p := range c.Patterns {
 			clients[i].Allow = append(clients[i].Allow, proxy.Allowance(p))
 		}

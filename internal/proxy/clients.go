@@ -2,8 +2,6 @@ package proxy
 
 import (
 	"cmp"
-	"crypto/rand"
-	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
 	"net/url"
@@ -11,6 +9,7 @@ import (
 	"strings"
 
 	"riftrelay"
+	"riftrelay/internal/tokens"
 	"riftrelay/route"
 )
 
@@ -19,12 +18,9 @@ type Client struct {
 	// Name is what logs and metrics call it.
 	Name string
 
-	// Tokens are SHA-256 digests of what the client may show: one, or two while
-	// the old is being replaced. The tokens themselves are kept nowhere.
-	Tokens [][sha256.Size]byte
-
-	// Lengths are those of the tokens, by which they are found within other texts.
-	Lengths []int
+	// Tokens are what the client may show: one, or two while the old is being
+	// replaced. The tokens themselves are kept nowhere.
+	Tokens []tokens.Token
 
 	// Budget is the rate budget of all its calls, whatever X-Rate-Budget says.
 	// Empty leaves the choice to the client.
@@ -67,15 +63,9 @@ func (a Allowance) fits(to route.Route) bool {
 }
 
 // clients finds a client by its token.
-//
-// Tokens are looked up by a digest with salt: a comparison that ends early tells
-// nothing to who doesn't know the salt, and costs the same for any number.
 type clients struct {
-	salt  [16]byte
-	known map[[sha256.Size]byte]*Client
-	list  []*Client
-
-	lengths []int // of all tokens, each once
+	tokens *tokens.Set
+	list   []*Client
 }
 
 // newClients gives nil for none: then nobody needs a token. Those of the same
@@ -84,46 +74,28 @@ func newClients(list []Client, before *clients) *clients {
 	if len(list) == 0 {
 		return nil
 	}
-	c := &clients{known: make(map[[sha256.Size]byte]*Client)}
-	rand.Read(c.salt[:])
 	uses := map[string]*use{}
 	if before != nil {
 		for _, one := range before.list {
 			uses[one.Name] = one.use
 		}
 	}
-	for _, one := range list {
+	c, owners := &clients{}, make([][]tokens.Token, len(list))
+	for i, one := range list {
 		one.use = cmp.Or(uses[one.Name], &use{})
-		c.list = append(c.list, &one)
-		for _, digest := range one.Tokens {
-			c.known[c.salted(digest)] = &one
-		}
-		c.lengths = append(c.lengths, one.Lengths...)
+		c.list, owners[i] = append(c.list, &one), one.Tokens
 	}
-	slices.Sort(c.lengths)
-	c.lengths = slices.Compact(c.lengths)
+	c.tokens = tokens.NewSet(owners)
 	return c
-}
-
-func (c *clients) salted(digest [sha256.Size]byte) [sha256.Size]byte {
-	var b [len(c.salt) + sha256.Size]byte
-	copy(b[:], c.salt[:])
-	copy(b[len(c.salt):], digest[:])
-	return sha256.Sum256(b[:])
 }
 
 // of gives the client with a token, nil if there is none.
 func (c *clients) of(token string) *Client {
-	if token == "" {
+	i, known := c.tokens.Owner(token)
+	if !known {
 		return nil
 	}
-	return c.known[c.salted(sha256.Sum256([]byte(token)))]
-}
-
-// isToken reports whether a text is a token of somebody's.
-func (h *Handler) isToken(s string) bool {
-	known := h.clients.Load()
-	return known != nil && known.of(s) != nil
+	return c.list[i]
 }
 
 // SetClients replaces those who may use the relay. With none, everybody may.
@@ -209,7 +181,7 @@ func (who *Client) restrict(o *riftrelay.Options) {
 func (h *Handler) players(authorization []string) bool {
 	return !slices.ContainsFunc(authorization, func(v string) bool {
 		token := bearer([]string{v})
-		return token == "" || h.isToken(token) || mentions(token, keyPrefix)
+		return token == "" || h.mistaken(token)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"riftrelay"
+	"riftrelay/internal/tokens"
 )
 
 const (
@@ -18,12 +19,10 @@ const (
 	botToken = "CANARY-token-of-bot"
 )
 
-func digest(s string) [sha256.Size]byte { return sha256.Sum256([]byte(s)) }
-
 func twoClients() []Client {
 	return []Client{
-		{Name: "web", Tokens: [][sha256.Size]byte{digest(token), digest(oldToken)}, Lengths: []int{len(token), len(oldToken)}},
-		{Name: "bot", Tokens: [][sha256.Size]byte{digest(botToken)}, Lengths: []int{len(botToken)}, Budget: "crawler", NoHigh: true,
+		{Name: "web", Tokens: []tokens.Token{tokens.Of(token), tokens.Of(oldToken)}},
+		{Name: "bot", Tokens: []tokens.Token{tokens.Of(botToken)}, Budget: "crawler", NoHigh: true,
 			Allow: []Allowance{{Path: "/lol/match/v5"}, {Host: "kr", Path: "/"}, {Verb: "GET", Path: "/lol/status"}}},
 	}
 }
@@ -144,7 +143,10 @@ func TestTokenIsMissingOrWrong(t *testing.T) {
 	}
 }
 
-func newDigest() []byte { d := digest(token); return []byte(base64.StdEncoding.EncodeToString(d[:])) }
+func newDigest() []byte {
+	d := sha256.Sum256([]byte(token))
+	return []byte(base64.StdEncoding.EncodeToString(d[:]))
+}
 
 // A client that confuses its two tokens doesn't hand ours to Riot, in whatever
 // form it has it: RSO knows bearer tokens only (R5).
@@ -245,7 +247,7 @@ func TestTokensAreReplaced(t *testing.T) {
 		h.ServeHTTP(w, r)
 		return w.Code
 	}
-	h.SetClients([]Client{{Name: "web", Tokens: [][sha256.Size]byte{digest("CANARY-new")}}})
+	h.SetClients([]Client{{Name: "web", Tokens: []tokens.Token{tokens.Of("CANARY-new")}}})
 	if a, b := code(token), code("CANARY-new"); a != 401 || b != 200 {
 		t.Errorf("old %d, new %d", a, b)
 	}
@@ -256,7 +258,7 @@ func BenchmarkAdmit(b *testing.B) {
 	for _, n := range []int{1, 1000} {
 		list := twoClients()[:1]
 		for i := range n - 1 {
-			list = append(list, Client{Name: "c", Tokens: [][sha256.Size]byte{digest("t" + strconv.Itoa(i))}})
+			list = append(list, Client{Name: "c", Tokens: []tokens.Token{tokens.Of("t" + strconv.Itoa(i))}})
 		}
 		h, err := New(Options{Table: table(b), Transport: &sent{}, Clients: list})
 		if err != nil {

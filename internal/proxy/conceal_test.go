@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"riftrelay"
+	"riftrelay/internal/tokens"
 )
 
 func TestRedact(t *testing.T) {
@@ -111,7 +112,7 @@ func TestTokenInTheWrongPlace(t *testing.T) {
 		"verb alone":             {token, status, []string{"X-Relay-Token", "wrong"}},
 	} {
 		log.Reset()
-		known := append(twoClients(), Client{Name: "plain", Tokens: [][32]byte{digest(plainToken)}})
+		known := append(twoClients(), Client{Name: "plain", Tokens: []tokens.Token{tokens.Of(plainToken)}})
 		headers := c.headers
 		if !strings.Contains(strings.Join(headers, " "), "X-Relay-Token") {
 			headers = append(headers, "X-Relay-Token", token)

@@ -13,7 +13,7 @@ const requestID = "X-Request-Id"
 // identify gives a request its id: the client's, if that can be logged and sent
 // back, or one of our own. The answer has it, whoever answers.
 func (h *Handler) identify(to http.Header, r *http.Request) string {
-	if vv := r.Header[requestID]; len(vv) == 1 && saneID(vv[0]) && !h.holdsToken(vv[0]) {
+	if vv := r.Header[requestID]; len(vv) == 1 && saneID(vv[0]) && !h.mistaken(vv[0]) {
 		to[requestID] = vv
 		return vv[0]
 	}

@@ -70,7 +70,7 @@ func (h *Handler) outbound(r *http.Request, to target, c *call) (*http.Request, 
 	if len(r.Header["Authorization"]) > 1 && to.rso() {
 		return nil, invalidRoute(http.StatusBadRequest, "the request has several Authorization headers; allowed: one")
 	}
-	if err := h.checkMistakes(to, c.token); err != nil {
+	if err := h.checkMistakes(to); err != nil {
 		return nil, err
 	}
 	o, err := h.control(r.Header)
@@ -90,7 +90,7 @@ func (h *Handler) outbound(r *http.Request, to target, c *call) (*http.Request, 
 		Proto:  "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: h.headersUp(r, to),
 	}
-	h.withoutMistakes(out.Header, c.token)
+	h.withoutMistakes(out.Header)
 	return out.WithContext(riftrelay.WithOptions(handoff.With(c.in(r.Context()), &c.handoff), o)), nil
 }
 

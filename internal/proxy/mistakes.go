@@ -2,51 +2,71 @@ package proxy
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 )
 
 // Keys and tokens that a client has put where none belongs must not reach Riot: a
 // path or a query that has one is refused, a header that has one stays here.
 
-// maxDecodings bounds how often a text is unescaped: %2541 is %41, which is A.
-const maxDecodings = 3
+// mistaken reports whether a text has a key, or the token of any client, in any
+// case, be it escaped, and with whatever stands before and behind it.
+func (h *Handler) mistaken(s string) bool { return atAnyLevel(s, h.holdsSecret) }
 
-// mistaken reports whether a text has a key of Riot's, the token that the client
-// came in with, or the token of another client, be it escaped.
-func (h *Handler) mistaken(s, token string) bool {
-	for range maxDecodings {
-		if h.plainMistake(s, token) {
+func (h *Handler) holdsSecret(s string) bool {
+	return mentions(s, keyPrefix) || h.secret(s) || h.holdsToken(s)
+}
+
+// holdsToken reports whether somebody's token is within a text.
+func (h *Handler) holdsToken(s string) bool {
+	known := h.clients.Load()
+	return known != nil && known.tokens.Within(s)
+}
+
+// atAnyLevel reports whether something holds of a text, as it is or unescaped: once,
+// a few times, or until nothing is left to unescape (%2541 is %41, which is A).
+func atAnyLevel(s string, holds func(string) bool) bool {
+	const few = 3
+	for range few {
+		if holds(s) {
 			return true
 		}
-		plain, err := url.PathUnescape(s)
-		if err != nil || plain == s {
+		plain := unescape(s, false)
+		if plain == s {
 			return false
 		}
 		s = plain
 	}
-	return h.plainMistake(s, token)
+	return holds(s) || holds(unescape(s, true))
 }
 
-func (h *Handler) plainMistake(s, token string) bool {
-	if lower := strings.ToLower(s); strings.Contains(lower, keyPrefix) || token != "" && strings.Contains(lower, strings.ToLower(token)) {
-		return true
+// unescape replaces the percent-encoded bytes of a text, and leaves a percent sign
+// that encodes nothing. With whole, it does so too with what comes out.
+func unescape(s string, whole bool) string {
+	if strings.IndexByte(s, '%') < 0 {
+		return s
 	}
-	if h.clients.Load() == nil {
-		return false
-	}
-	for part := range strings.FieldsFuncSeq(s, func(r rune) bool { return strings.ContainsRune("/?&;=:,+\"'()<> \t", r) }) {
-		if h.isToken(part) {
-			return true
+	out := make([]byte, 0, len(s))
+	floor := 0 // of what may be a part of a code
+	for i := range len(s) {
+		out = append(out, s[i])
+		for n := len(out); n-floor >= 3 && out[n-3] == '%'; n = len(out) {
+			high, low := unhex(out[n-2]), unhex(out[n-1])
+			if high < 0 || low < 0 {
+				break
+			}
+			out = append(out[:n-3], byte(high<<4|low))
+			if !whole {
+				floor = len(out)
+			}
 		}
 	}
-	return h.isToken(s)
+	return string(out)
 }
 
-// checkMistakes refuses a call whose path or query would take a secret to Riot.
-func (h *Handler) checkMistakes(to target, token string) error {
-	if h.mistaken(to.path, token) || h.mistaken(to.query, token) {
-		return invalidRoute(http.StatusBadRequest, "a key or a client's token stands in the path or the query, so the call is not sent; "+
+// checkMistakes refuses a call whose host, path or query would tell a secret.
+func (h *Handler) checkMistakes(to target) error {
+	if h.mistaken(to.host) || h.mistaken(to.path) || h.mistaken(to.query) {
+		return invalidRoute(http.StatusBadRequest, "a key or a client's token stands in the host, the path or the query, so the call is not sent; "+
 			"allowed: a token in X-Riot-Token, X-Relay-Token or Authorization")
 	}
 	return nil
@@ -54,13 +74,13 @@ func (h *Handler) checkMistakes(to target, token string) error {
 
 // withoutMistakes drops the headers that would take a secret to Riot.
 // Authorization is a player's own.
-func (h *Handler) withoutMistakes(up http.Header, token string) {
+func (h *Handler) withoutMistakes(up http.Header) {
 	for name, values := range up {
 		if name == "Authorization" {
 			continue
 		}
 		for _, v := range values {
-			if h.mistaken(v, token) {
+			if h.mistaken(v) {
 				delete(up, name)
 				break
 			}

@@ -54,7 +54,7 @@ func (h *Handler) serveLocal(w http.ResponseWriter, r *http.Request, why error) 
 		send(w, "text/plain; charset=utf-8", "User-agent: *\nDisallow: /\n")
 	default:
 		a := replyFor(why, false, "")
-		if h.stray(r, "") {
+		if h.stray(r) {
 			a.message = strayMessage
 		}
 		a.write(w)

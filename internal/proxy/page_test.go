@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"riftrelay/internal/tokens"
 	"riftrelay/route"
 )
 
@@ -72,7 +72,7 @@ func TestThePageTellsStrangersLess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options.Clients = []Client{{Name: "web", Tokens: [][32]byte{sha256.Sum256([]byte("a-token"))}}}
+	options.Clients = []Client{{Name: "web", Tokens: []tokens.Token{tokens.Of("a-token")}}}
 	closed, err := New(options)
 	if err != nil {
 		t.Fatal(err)

@@ -179,7 +179,7 @@ func plainLabel(label string) bool {
 // mentions reports whether s has word in it, which is in lower case.
 func mentions(s, word string) bool {
 	for i := 0; i+len(word) <= len(s); i++ {
-		if strings.EqualFold(s[i:i+len(word)], word) {
+		if s[i]|0x20 == word[0]|0x20 && strings.EqualFold(s[i:i+len(word)], word) {
 			return true
 		}
 	}

@@ -161,7 +161,7 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, c *call, err erro
 	if a.status == http.StatusTooManyRequests && h.limits != nil && !h.stripRates && errors.As(err, &rejected) {
 		rateHeaders(w.Header(), h.limits(rejected.Route))
 	}
-	if a.status/100 == 4 && a.status != http.StatusTooManyRequests && h.stray(r, c.token) {
+	if a.status/100 == 4 && a.status != http.StatusTooManyRequests && h.stray(r) {
 		a.message, c.err = strayMessage, errStray
 	}
 	a.message = c.withoutToken(a.message)

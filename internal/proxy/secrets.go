@@ -23,5 +23,5 @@ func (h *Handler) withoutSecrets(c *call, header http.Header) {
 }
 
 func (h *Handler) isSecret(c *call, v string) bool {
-	return mentions(v, keyPrefix) || h.secret(v) || c.withoutToken(v) != v || h.isToken(v)
+	return h.mistaken(v) || c.withoutToken(v) != v
 }

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"riftrelay"
+	"riftrelay/internal/tokens"
 )
 
 // A client's calls are counted from the moment that it has shown who it is:
@@ -67,7 +67,7 @@ func TestClientsAreCounted(t *testing.T) {
 	expect("after somebody else", ClientState{Calls: 4, Limited: 1, Refused: 1})
 
 	// Tokens that are read again count on, and who is gone is gone.
-	h.SetClients([]Client{{Name: "web", Tokens: [][sha256.Size]byte{digest("new")}}, {Name: "app"}})
+	h.SetClients([]Client{{Name: "web", Tokens: []tokens.Token{tokens.Of("new")}}, {Name: "app"}})
 	if got := h.Clients(); len(got) != 2 || got[0].Name != "app" || got[0].Calls != 0 || got[1].Calls != 4 {
 		t.Errorf("after a reload: %+v", got)
 	}
