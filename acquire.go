@@ -56,7 +56,7 @@ func (l *Limiter) acquire(ctx context.Context, r route.Route, o *Options, deadli
 func (l *Limiter) admit(ctx context.Context, r route.Route, o *Options, deadline time.Time, try int) (Permit, error) {
 	e := AdmissionEvent{Route: r, Priority: o.Priority, Budget: l.knownBudget(o.Budget), Try: try}
 	if ctx.Err() != nil {
-		e.Gone = true
+		e.Outcome = OutcomeCanceled
 		l.tell(ctx, e)
 		return Permit{}, ended(ctx)
 	}
@@ -153,7 +153,7 @@ func (l *Limiter) wait(ctx context.Context, w *waiter, e AdmissionEvent, o *Opti
 		l.tell(ctx, e)
 		return permit, nil
 	case gone && !errors.Is(err, context.DeadlineExceeded):
-		e.Gone = true
+		e.Outcome = OutcomeCanceled
 		l.tell(ctx, e)
 		return Permit{}, ended(ctx)
 	}

@@ -73,9 +73,9 @@ func BenchmarkAdmissionHooks(b *testing.B) {
 	for n := range 3 {
 		hooks := make([]riftrelay.Hooks, n)
 		for i := range hooks {
-			hooks[i] = riftrelay.HookFuncs{OnAdmission: func(context.Context, riftrelay.AdmissionEvent) {}}
+			hooks[i] = riftrelay.Hooks{Admission: func(context.Context, riftrelay.AdmissionEvent) {}}
 		}
-		l, r := mustNewQuietly(b, riftrelay.MultiHooks(hooks...))
+		l, r := mustNewQuietly(b, riftrelay.JoinHooks(hooks...))
 		b.Run(fmt.Sprint("hooks=", n), func(b *testing.B) { admissions(b, l, []route.Route{r}) })
 	}
 }

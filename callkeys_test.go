@@ -284,10 +284,10 @@ func TestHardeningKeysOfCallsAreNowhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said strings.Builder
 		tell := func(v any) { fmt.Fprintf(&said, "%v %+v %#v\n", v, v, v) }
-		s := simulate(t, riotsim.Config{}, riftrelay.Config{Hooks: riftrelay.HookFuncs{
-			OnAdmission: func(ctx context.Context, e riftrelay.AdmissionEvent) { tell(ctx); tell(e) },
-			OnAnswer:    func(ctx context.Context, e riftrelay.AnswerEvent) { tell(ctx); tell(e) },
-			OnChange:    func(e riftrelay.ChangeEvent) { tell(e) },
+		s := simulate(t, riotsim.Config{}, riftrelay.Config{Hooks: riftrelay.Hooks{
+			Admission: func(ctx context.Context, e riftrelay.AdmissionEvent) { tell(ctx); tell(e) },
+			Answer:    func(ctx context.Context, e riftrelay.AnswerEvent) { tell(ctx); tell(e) },
+			Change:    func(e riftrelay.ChangeEvent) { tell(e) },
 		}})
 		own := onKey(t.Context(), canaryA)
 		for _, code := range []int{200, 401, 400, 403} {

@@ -95,7 +95,7 @@ const maxNews = 1024
 // unlock gives back the lock, and has told what changed meanwhile. Everything
 // that uses the machine ends with it.
 func (l *Limiter) unlock() {
-	if l.cfg.Hooks == nil {
+	if l.cfg.Hooks.Change == nil {
 		l.mu.Unlock()
 		return
 	}

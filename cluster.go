@@ -236,7 +236,7 @@ func (c *cluster) lost(now limit.Instant, err error) {
 // nothing goes for a moment, and the store is tried again. l.mu is held.
 func (c *cluster) giveUp(now limit.Instant) {
 	c.gone = true
-	if c.l.cfg.Hooks != nil {
+	if c.l.cfg.Hooks.Change != nil {
 		err := c.away
 		if !c.met {
 			err = fmt.Errorf("%s: %w", neverReached, err)
@@ -257,7 +257,7 @@ const neverReached = "not reached once since the start, so replicas don't know o
 // elsewhere notes where there are replicas that share nothing with this one. l.mu is
 // held.
 func (c *cluster) elsewhere(list []string) {
-	if len(list) > 0 && !slices.Equal(list, c.apart) && c.l.cfg.Hooks != nil {
+	if len(list) > 0 && !slices.Equal(list, c.apart) && c.l.cfg.Hooks.Change != nil {
 		c.l.news.add(ChangeEvent{Kind: ChangeStoreElsewhere, At: time.Now(), Err: errors.New(strings.Join(list, "; "))})
 	}
 	c.apart = list

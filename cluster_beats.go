@@ -64,7 +64,7 @@ func (c *cluster) beat() (next time.Duration) {
 		next = probeEvery
 	default:
 		c.away, c.back = nil, time.Now()
-		if l.cfg.Hooks != nil {
+		if l.cfg.Hooks.Change != nil {
 			l.news.add(ChangeEvent{Kind: ChangeStoreBack, At: time.Now()})
 		}
 		l.machine.Rejoin(now, now.Add(rejoinAfter))

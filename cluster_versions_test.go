@@ -53,7 +53,7 @@ func TestReplicasOfTwoVersions(t *testing.T) {
 			var told []riftrelay.ChangeEvent
 			lib := patient
 			lib.Pacing = pacing
-			lib.Hooks = riftrelay.HookFuncs{OnChange: func(e riftrelay.ChangeEvent) {
+			lib.Hooks = riftrelay.Hooks{Change: func(e riftrelay.ChangeEvent) {
 				mu.Lock()
 				defer mu.Unlock()
 				told = append(told, e)

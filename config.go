@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"riftrelay/internal/limit"
@@ -90,8 +91,14 @@ type Config struct {
 	StoreLoss StoreLoss
 
 	// Hooks are told of every admission, every answer and every change of
-	// limits and keys. Nil means nobody listens.
+	// limits and keys.
 	Hooks Hooks
+
+	// Logger gets a line for each change of limits, cool-downs and keys: at level
+	// info, warn where something is wrong, error where a key is in danger of Riot's
+	// blacklist. It gets no lines for single calls. Nil means that only a panic of
+	// Hooks is logged, by slog.Default.
+	Logger *slog.Logger
 }
 
 // Key is one Riot API key. Its Name appears in metrics, logs and answers; its

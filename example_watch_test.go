@@ -12,16 +12,16 @@ import (
 )
 
 // Hooks hear of what one asks for; here of limits, as Riot tells them.
-func ExampleHookFuncs() {
+func ExampleHooks() {
 	limiter, err := riftrelay.New(riftrelay.Config{
 		Keys: []riftrelay.Key{{Name: "main", Value: "RGAPI-your-key"}},
-		Hooks: riftrelay.HookFuncs{
-			OnChange: func(e riftrelay.ChangeEvent) {
+		Hooks: riftrelay.Hooks{
+			Change: func(e riftrelay.ChangeEvent) {
 				if e.Kind == riftrelay.ChangeLimitLearned {
 					fmt.Println(e.Key, e.Scope, e.Host, e.New, "calls in", e.Window)
 				}
 			},
-			OnAnswer: func(_ context.Context, e riftrelay.AnswerEvent) {
+			Answer: func(_ context.Context, e riftrelay.AnswerEvent) {
 				fmt.Println(e.Route, e.Status)
 			},
 		},
@@ -48,7 +48,7 @@ func ExampleHookFuncs() {
 }
 
 // A log of all that changes, without a line for single calls.
-func ExampleLogHooks() {
+func ExampleConfig_logger() {
 	log := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
 		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			if a.Key == slog.TimeKey {
@@ -58,8 +58,8 @@ func ExampleLogHooks() {
 		},
 	}))
 	limiter, err := riftrelay.New(riftrelay.Config{
-		Keys:  []riftrelay.Key{{Name: "main", Value: "RGAPI-your-key"}},
-		Hooks: riftrelay.LogHooks(log),
+		Keys:   []riftrelay.Key{{Name: "main", Value: "RGAPI-your-key"}},
+		Logger: log,
 	})
 	if err != nil {
 		fmt.Println(err)

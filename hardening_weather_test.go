@@ -35,7 +35,7 @@ func newWeather(t *testing.T, h http.HandlerFunc) *weather {
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	w := &weather{server: server}
-	l, err := riftrelay.New(riftrelay.Config{Table: table, Pacing: riftrelay.Burst, Keys: []riftrelay.Key{{Value: oneKey}}, Hooks: &w.counting})
+	l, err := riftrelay.New(riftrelay.Config{Table: table, Pacing: riftrelay.Burst, Keys: []riftrelay.Key{{Value: oneKey}}, Hooks: hooksOf(&w.counting)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,6 @@ var busyWithHigh = []struct {
 
 // waits are how long calls of high priority waited.
 type waits struct {
-	riftrelay.HookFuncs
 	mu   sync.Mutex
 	list []time.Duration
 }
@@ -79,7 +78,7 @@ func TestHighPriorityFindsRoom(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var w waits
 				lib := patient
-				lib.Hooks = &w
+				lib.Hooks = riftrelay.Hooks{Admission: w.Admission}
 				s := simulate(t, oneLimit(c.app), lib)
 				during(t, 2*c.w+10*time.Minute, func(ctx context.Context, wg *sync.WaitGroup) {
 					for range 2*c.n + 20 {

@@ -3,45 +3,56 @@ package riftrelay
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"riftrelay/route"
 )
 
-// Hooks hear of what the Limiter and the Transport do: for metrics, traces and
-// logs. They are called without any lock held, from many goroutines, and hold
-// up what they are told of: they should return at once. They may call any
-// method of the Limiter. A panic in them is contained: it is counted
-// (Snapshot.HookPanics), and what was going on goes on.
-//
-// HookFuncs are Hooks of which one wants but a few, MultiHooks are several, and
-// LogHooks write a log.
-type Hooks interface {
+// Hooks are functions that the Limiter and the Transport call: for metrics,
+// traces and logs. Nil ones are left out. They are called without any lock held,
+// from many goroutines, and hold up what they are told of: they should return at
+// once. They may call any method of the Limiter. A panic in them ends nothing
+// else: it is logged with its stack (Config.Logger) and counted
+// (Snapshot.HookPanics).
+type Hooks struct {
 	// Admission is called at the end of every wait for admission: once for
 	// each try of a call, also where there was nothing to wait for. ctx is that
 	// of the call.
-	Admission(ctx context.Context, e AdmissionEvent)
+	Admission func(ctx context.Context, e AdmissionEvent)
 	// Answer is called once for every call that was admitted, when the head of
 	// Riot's answer has come, or failed to. Only Transport calls it. ctx is
 	// that of the call.
-	Answer(ctx context.Context, e AnswerEvent)
+	Answer func(ctx context.Context, e AnswerEvent)
 	// Change is called when a limit, a key or a cool-down has changed: see
 	// ChangeKind. The calls come one at a time, in the order of the changes.
-	Change(e ChangeEvent)
+	Change func(e ChangeEvent)
 }
 
-// AdmissionEvent is the end of one wait for admission.
+// AdmissionEvent is the end of one wait for admission. Its Route always has a
+// Method: that of a call which goes nowhere has the Template "{unknown}".
 type AdmissionEvent struct {
 	At       time.Time   // when it ended
-	Route    route.Route // zero when the call had none
+	Route    route.Route // Host is empty when the call had no route
 	Priority Priority
 	Budget   string        // name as configured; empty for none, and for one that isn't configured
 	Key      string        // name; empty when rejected or without a key (RSO)
 	Try      int           // of the call, from 1; 0 when the call had no route
 	Waited   time.Duration // 0 when decided at once
-	Reason   Reason        // of a rejection; empty when admitted
-	Gone     bool          // the caller's context ended: neither admitted nor rejected
+	Outcome  Outcome
+	Reason   Reason // of OutcomeRejected
 }
+
+// Outcome is how a wait for admission ended.
+type Outcome string
+
+// The outcomes.
+const (
+	OutcomeAdmitted Outcome = "admitted"
+	OutcomeRejected Outcome = "rejected"
+	OutcomeCanceled Outcome = "canceled" // the caller's context ended
+)
 
 // AnswerEvent is the end of one try at Riot.
 type AnswerEvent struct {
@@ -58,86 +69,70 @@ type AnswerEvent struct {
 	Retry    bool          // another try follows
 }
 
-// HookFuncs are Hooks made of functions. Those that are nil hear of nothing.
-type HookFuncs struct {
-	OnAdmission func(context.Context, AdmissionEvent)
-	OnAnswer    func(context.Context, AnswerEvent)
-	OnChange    func(ChangeEvent)
-}
-
-// Admission calls OnAdmission.
-func (h HookFuncs) Admission(ctx context.Context, e AdmissionEvent) {
-	if h.OnAdmission != nil {
-		h.OnAdmission(ctx, e)
-	}
-}
-
-// Answer calls OnAnswer.
-func (h HookFuncs) Answer(ctx context.Context, e AnswerEvent) {
-	if h.OnAnswer != nil {
-		h.OnAnswer(ctx, e)
-	}
-}
-
-// Change calls OnChange.
-func (h HookFuncs) Change(e ChangeEvent) {
-	if h.OnChange != nil {
-		h.OnChange(e)
-	}
-}
-
-// MultiHooks are several, called in this order, each also if one before it
-// panics. Nil ones are left out; of none at all, the result is nil.
-func MultiHooks(hooks ...Hooks) Hooks {
-	var all multiHooks
-	for _, h := range hooks {
-		if h != nil {
-			all = append(all, h)
+// JoinHooks returns hooks that call all of these in turn. Each is called even if
+// one before it panics.
+func JoinHooks(hooks ...Hooks) Hooks {
+	var joined Hooks
+	for i := len(hooks) - 1; i >= 0; i-- {
+		joined = Hooks{
+			Admission: both(hooks[i].Admission, joined.Admission),
+			Answer:    both(hooks[i].Answer, joined.Answer),
+			Change:    bothChanges(hooks[i].Change, joined.Change),
 		}
 	}
-	switch len(all) {
-	case 0:
-		return nil
-	case 1:
-		return all[0]
-	}
-	return all
+	return joined
 }
 
-type multiHooks []Hooks
-
-func (m multiHooks) Admission(ctx context.Context, e AdmissionEvent) {
-	if len(m) > 0 {
-		defer m[1:].Admission(ctx, e)
-		m[0].Admission(ctx, e)
+func both[E any](first, then func(context.Context, E)) func(context.Context, E) {
+	if first == nil || then == nil {
+		if first == nil {
+			return then
+		}
+		return first
+	}
+	return func(ctx context.Context, e E) {
+		defer then(ctx, e)
+		first(ctx, e)
 	}
 }
 
-func (m multiHooks) Answer(ctx context.Context, e AnswerEvent) {
-	if len(m) > 0 {
-		defer m[1:].Answer(ctx, e)
-		m[0].Answer(ctx, e)
+func bothChanges(first, then func(ChangeEvent)) func(ChangeEvent) {
+	if first == nil || then == nil {
+		if first == nil {
+			return then
+		}
+		return first
+	}
+	return func(e ChangeEvent) {
+		defer then(e)
+		first(e)
 	}
 }
 
-func (m multiHooks) Change(e ChangeEvent) {
-	if len(m) > 0 {
-		defer m[1:].Change(e)
-		m[0].Change(e)
-	}
-}
+// unknownRoute stands for the route of a call that goes nowhere.
+var unknownRoute = route.Route{Method: &route.Method{Template: route.UnknownTemplate, Service: "unknown"}}
 
 // tell passes an event on to the hooks, outside the lock.
 func (l *Limiter) tell(ctx context.Context, e AdmissionEvent) {
-	if l.cfg.Hooks != nil {
+	if l.cfg.Hooks.Admission != nil {
 		defer l.contain("Admission")
 		e.At = time.Now()
+		if e.Route.Method == nil {
+			e.Route = unknownRoute
+		}
+		switch {
+		case e.Outcome != "":
+		case e.Reason != "":
+			e.Outcome = OutcomeRejected
+		default:
+			e.Outcome = OutcomeAdmitted
+		}
 		l.cfg.Hooks.Admission(ctx, e)
 	}
 }
 
 func (l *Limiter) tellAnswer(ctx context.Context, e AnswerEvent) {
-	if l.cfg.Hooks != nil {
+	if l.cfg.Hooks.Answer != nil {
 		defer l.contain("Answer")
 		l.cfg.Hooks.Answer(ctx, e)
 	}
@@ -148,11 +143,18 @@ func (l *Limiter) tellChange(e ChangeEvent) {
 	l.cfg.Hooks.Change(e)
 }
 
-// contain, deferred, ends a panic of a hook.
+// contain, deferred, ends a panic of a hook. It logs the 1st, 2nd, 4th, 8th one
+// and so on: a hook may panic for every call.
 func (l *Limiter) contain(hook string) {
-	if p := recover(); p != nil {
-		l.hookPanics.Add(1)
-		said := fmt.Sprintf("%s: %v", hook, p)
-		l.hookPanic.Store(&said)
+	p := recover()
+	if p == nil {
+		return
+	}
+	if n := l.hookPanics.Add(1); n&(n-1) == 0 {
+		log := l.cfg.Logger
+		if log == nil {
+			log = slog.Default()
+		}
+		log.Error("a hook panicked", "hook", hook, "panic", fmt.Sprint(p), "panics", n, "stack", string(debug.Stack()))
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"math/bits"
 	"net/http"
 	"runtime"
 	"slices"
@@ -85,7 +87,7 @@ func (r *recorder) expect(t *testing.T, want ...string) {
 func TestChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		heard := &recorder{began: time.Now()}
-		l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.Burst, Hooks: heard}, "100:1", "3:10")
+		l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.Burst, Hooks: hooksOf(heard)}, "100:1", "3:10")
 		heard.began = time.Now()
 		const at = "euw1/lol/summoner/v4/summoners/by-puuid/{encryptedPUUID}"
 		heard.expect(t, "0s limit_learned main application euw1 1s 0→100", "0s limit_learned main method "+at+" 10s 0→3")
@@ -134,7 +136,7 @@ func acquire(t *testing.T, l *riftrelay.Limiter, r route.Route) riftrelay.Permit
 func TestChangesOfReplacedKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		heard := &recorder{began: time.Now()}
-		l, r := mustNew(t, riftrelay.Config{Hooks: heard}, "100:1", "100:1")
+		l, r := mustNew(t, riftrelay.Config{Hooks: hooksOf(heard)}, "100:1", "100:1")
 		heard.began = time.Now()
 		time.Sleep(time.Second)
 		p, other := acquire(t, l, r), acquire(t, l, mustMatch(t, account))
@@ -152,7 +154,7 @@ func TestChangesOfReplacedKeys(t *testing.T) {
 func TestHooksHearOfEveryTry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		heard := &recorder{began: time.Now()}
-		s := simulate(t, riotsim.Config{Faults: []riotsim.Fault{{Kind: riotsim.Service, Times: 1, Wait: 2 * time.Second}}}, riftrelay.Config{Hooks: heard})
+		s := simulate(t, riotsim.Config{Faults: []riotsim.Fault{{Kind: riotsim.Service, Times: 1, Wait: 2 * time.Second}}}, riftrelay.Config{Hooks: hooksOf(heard)})
 		ctx := context.WithValue(t.Context(), ctxKey{}, "mine")
 		if err := get(ctx, s.client, byPUUID); err != nil {
 			t.Fatal(err)
@@ -185,10 +187,10 @@ func TestHooksUseTheLimiter(t *testing.T) {
 			}
 		}
 		depth, answers := 0, 0
-		hooks := riftrelay.HookFuncs{
-			OnAdmission: func(context.Context, riftrelay.AdmissionEvent) { use() },
-			OnAnswer:    func(context.Context, riftrelay.AnswerEvent) { use() },
-			OnChange: func(riftrelay.ChangeEvent) {
+		hooks := riftrelay.Hooks{
+			Admission: func(context.Context, riftrelay.AdmissionEvent) { use() },
+			Answer:    func(context.Context, riftrelay.AnswerEvent) { use() },
+			Change: func(riftrelay.ChangeEvent) {
 				if depth++; depth > 1 {
 					t.Error("told of a change while told of another")
 				}
@@ -205,7 +207,7 @@ func TestHooksUseTheLimiter(t *testing.T) {
 		}
 		var err error
 		l, err = riftrelay.New(riftrelay.Config{
-			Table: table, Keys: []riftrelay.Key{{Name: "main", Value: oneKey}}, Hooks: riftrelay.MultiHooks(nil, heard, hooks),
+			Table: table, Keys: []riftrelay.Key{{Name: "main", Value: oneKey}}, Hooks: riftrelay.JoinHooks(riftrelay.Hooks{}, hooksOf(heard), hooks),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -229,12 +231,13 @@ func TestHooksUseTheLimiter(t *testing.T) {
 func TestPanicsOfHooksAreContained(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		heard := &recorder{began: time.Now()}
-		bad := riftrelay.HookFuncs{
-			OnAdmission: func(context.Context, riftrelay.AdmissionEvent) { panic("admission") },
-			OnAnswer:    func(context.Context, riftrelay.AnswerEvent) { panic(errors.New("answer")) },
-			OnChange:    func(riftrelay.ChangeEvent) { panic("change") },
+		var log strings.Builder
+		bad := riftrelay.Hooks{
+			Admission: func(context.Context, riftrelay.AdmissionEvent) { panic("admission") },
+			Answer:    func(context.Context, riftrelay.AnswerEvent) { panic(errors.New("answer")) },
+			Change:    func(riftrelay.ChangeEvent) { panic("change") },
 		}
-		s := simulate(t, riotsim.Config{}, riftrelay.Config{Hooks: riftrelay.MultiHooks(bad, heard, bad, riftrelay.HookFuncs{})})
+		s := simulate(t, riotsim.Config{}, riftrelay.Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), Hooks: riftrelay.JoinHooks(bad, hooksOf(heard), bad, riftrelay.Hooks{})})
 		for range 2 {
 			if err := get(t.Context(), s.client, byPUUID); err != nil {
 				t.Fatal(err)
@@ -244,8 +247,12 @@ func TestPanicsOfHooksAreContained(t *testing.T) {
 		if len(heard.admissions) != 2 || len(heard.answers) != 2 || changes == 0 {
 			t.Errorf("heard %d admissions, %d answers, %d changes", len(heard.admissions), len(heard.answers), changes)
 		}
-		if got := s.limiter.Snapshot(); got.HookPanics != 4+changes || got.HookPanic != "Answer: answer" {
-			t.Errorf("%d panics, the latest %q; want %d", got.HookPanics, got.HookPanic, 4+changes)
+		if got := s.limiter.Snapshot(); got.HookPanics != 4+changes {
+			t.Errorf("%d panics, want %d", got.HookPanics, 4+changes)
+		}
+		// The 1st, 2nd, 4th and 8th are logged, with the stack that says which hook it was.
+		if text := log.String(); strings.Count(text, "a hook panicked") != bits.Len(uint(4+changes)) || !strings.Contains(text, "panic=admission") || !strings.Contains(text, "TestPanicsOfHooksAreContained") {
+			t.Errorf("of %d panics the log says:\n%s", 4+changes, text)
 		}
 	})
 }
@@ -255,7 +262,7 @@ func TestPanicsOfHooksAreContained(t *testing.T) {
 func TestHooksThatExit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told atomic.Int32
-		hooks := riftrelay.HookFuncs{OnChange: func(riftrelay.ChangeEvent) {
+		hooks := riftrelay.Hooks{Change: func(riftrelay.ChangeEvent) {
 			if told.Add(1) == 1 {
 				runtime.Goexit()
 			}
@@ -285,7 +292,7 @@ func TestSlowHooksLoseChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		var changes []riftrelay.ChangeEvent
-		hooks := riftrelay.HookFuncs{OnChange: func(e riftrelay.ChangeEvent) {
+		hooks := riftrelay.Hooks{Change: func(e riftrelay.ChangeEvent) {
 			if len(changes) == 0 {
 				<-release
 			}
@@ -334,14 +341,38 @@ func mustNewQuietly(t testing.TB, hooks riftrelay.Hooks) (*riftrelay.Limiter, ro
 	return l, mustMatch(t, byPUUID)
 }
 
-func TestMultiHooksOfFew(t *testing.T) {
-	if h := riftrelay.MultiHooks(nil, nil); h != nil {
-		t.Errorf("none of none is %v", h)
+func TestJoinHooksOfFew(t *testing.T) {
+	if h := riftrelay.JoinHooks(riftrelay.Hooks{}, riftrelay.Hooks{}); h.Admission != nil || h.Answer != nil || h.Change != nil {
+		t.Error("hooks of nothing are called")
 	}
-	one := &recorder{}
-	if h := riftrelay.MultiHooks(nil, one); h != riftrelay.Hooks(one) {
-		t.Errorf("one is %v", h)
+	var order []int
+	add := func(i int) riftrelay.Hooks {
+		return riftrelay.Hooks{Change: func(riftrelay.ChangeEvent) { order = append(order, i) }}
 	}
+	riftrelay.JoinHooks(add(1), riftrelay.Hooks{}, add(2), add(3)).Change(riftrelay.ChangeEvent{})
+	if !slices.Equal(order, []int{1, 2, 3}) {
+		t.Errorf("called in the order %v", order)
+	}
+}
+
+// A hook may read the method's fields, whatever the call was.
+func TestHooksOfUnknownRoutes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var services []string
+		hooks := riftrelay.Hooks{Admission: func(_ context.Context, e riftrelay.AdmissionEvent) {
+			services = append(services, e.Route.Method.Service+" "+string(e.Outcome))
+		}}
+		s := simulate(t, riotsim.Config{}, riftrelay.Config{Hooks: hooks})
+		if err := get(t.Context(), s.client, "https://euw1.api.riotgames.com/no/such/path"); !errors.Is(err, riftrelay.ErrUnknownRoute) {
+			t.Fatal(err)
+		}
+		if _, err := s.limiter.TryAcquire(route.Route{}, riftrelay.Options{}); !errors.Is(err, riftrelay.ErrUnknownRoute) {
+			t.Fatal(err)
+		}
+		if !slices.Equal(services, []string{"unknown rejected", "unknown rejected"}) {
+			t.Errorf("heard %q", services)
+		}
+	})
 }
 
 // Admission costs no allocation, be it with hooks or without.
@@ -350,7 +381,7 @@ func TestHooksCostNoAllocation(t *testing.T) {
 		t.Log("the race detector allocates as well: only that it runs is tested")
 	}
 	for name, hooks := range map[string]riftrelay.Hooks{
-		"none": nil, "one": riftrelay.HookFuncs{}, "two": riftrelay.MultiHooks(riftrelay.HookFuncs{}, &riftrelay.HookFuncs{}),
+		"none": {}, "one": hooksOf(quiet{}), "two": riftrelay.JoinHooks(hooksOf(quiet{}), hooksOf(quiet{})),
 	} {
 		l, r := mustNewQuietly(t, hooks)
 		once := func() {
@@ -364,3 +395,10 @@ func TestHooksCostNoAllocation(t *testing.T) {
 		}
 	}
 }
+
+// quiet listens and does nothing.
+type quiet struct{}
+
+func (quiet) Admission(context.Context, riftrelay.AdmissionEvent) {}
+func (quiet) Answer(context.Context, riftrelay.AnswerEvent)       {}
+func (quiet) Change(riftrelay.ChangeEvent)                        {}

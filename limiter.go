@@ -39,7 +39,6 @@ type Limiter struct {
 	news    news
 
 	hookPanics atomic.Int64
-	hookPanic  atomic.Pointer[string] // the latest
 
 	grantedFunc  func(*sched.Waiter, *sched.Permit) // l.granted, bound once
 	expelledFunc func(*sched.Waiter, sched.Refusal) // l.expelled
@@ -51,6 +50,9 @@ func New(cfg Config) (*Limiter, error) {
 	cfg, assumed, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
+	}
+	if cfg.Logger != nil {
+		cfg.Hooks = JoinHooks(Hooks{Change: changeLogger(cfg.Logger)}, cfg.Hooks)
 	}
 	grouping, err := newGrouping(cfg.Groups)
 	if err == nil {
@@ -80,7 +82,7 @@ func New(cfg Config) (*Limiter, error) {
 		QueueCapacity: max(0, cfg.QueueCapacity),
 		QueueTotal:    max(0, cfg.QueueTotal),
 		Start:         limit.Instant(cfg.Margin),
-		Watch:         cfg.Hooks != nil,
+		Watch:         cfg.Hooks.Change != nil,
 		Shared:        cfg.Store != nil,
 		Phase:         phaseOf(cfg.Replica),
 	})

@@ -75,7 +75,7 @@ func simulate(t *testing.T, cfg riotsim.Config, lib riftrelay.Config) *simulated
 		lib.Keys = []riftrelay.Key{{Name: "main", Value: "RGAPI-sim"}}
 	}
 	s := &simulated{edge: edge, wire: edge.RoundTripper()}
-	lib.Hooks = riftrelay.MultiHooks(&s.counting, lib.Hooks)
+	lib.Hooks = riftrelay.JoinHooks(hooksOf(&s.counting), lib.Hooks)
 	l, err := riftrelay.New(lib)
 	if err != nil {
 		t.Fatal(err)

@@ -9,14 +9,12 @@ import (
 	"riftrelay/internal/limit"
 )
 
-// LogHooks write a line for each change of limits, cool-downs and keys: at
-// level info, warn where something is wrong, error where a key is in danger of
-// Riot's blacklist. There are no lines for single calls.
-func LogHooks(log *slog.Logger) Hooks {
-	return HookFuncs{OnChange: func(e ChangeEvent) {
+// changeLogger returns the hook of Config.Logger.
+func changeLogger(log *slog.Logger) func(ChangeEvent) {
+	return func(e ChangeEvent) {
 		level, message := e.headline()
 		log.LogAttrs(context.Background(), level, message, e.attrs()...)
-	}}
+	}
 }
 
 func (e *ChangeEvent) headline() (slog.Level, string) {

@@ -10,7 +10,7 @@ import (
 	"riftrelay"
 )
 
-func TestLogHooks(t *testing.T) {
+func TestLogOfChanges(t *testing.T) {
 	at := time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
 	app := riftrelay.ChangeEvent{At: at, Key: "main", Scope: "application", Host: "euw1", Window: 2 * time.Minute}
 	service := riftrelay.ChangeEvent{At: at, Scope: "service", Host: "kr", Method: "/x", Cause: riftrelay.LimitService, Until: at.Add(5500 * time.Millisecond)}
@@ -40,13 +40,7 @@ func TestLogHooks(t *testing.T) {
 		{with(key, func(e *riftrelay.ChangeEvent) { e.Kind = "new" }), `level=INFO msg=new key=main`},
 	} {
 		var out bytes.Buffer
-		hooks := riftrelay.LogHooks(slog.New(slog.NewTextHandler(&out, nil)))
-		hooks.Admission(t.Context(), riftrelay.AdmissionEvent{})
-		hooks.Answer(t.Context(), riftrelay.AnswerEvent{})
-		if out.Len() > 0 {
-			t.Fatalf("a line for a call: %s", out.String())
-		}
-		hooks.Change(c.e)
+		riftrelay.LogChange(slog.New(slog.NewTextHandler(&out, nil)), c.e)
 		if _, got, _ := strings.Cut(strings.TrimSpace(out.String()), " "); got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", c.e.Kind, got, c.want)
 		}

@@ -25,8 +25,7 @@ type Snapshot struct {
 
 	Store *StoreState // nil without a Config.Store
 
-	HookPanics int    // of Config.Hooks, contained
-	HookPanic  string // the latest of them, as "Change: index out of range"; empty while there was none
+	HookPanics int // of Config.Hooks, contained
 
 	Keys   []KeyState   // in the order of Config.Keys, and then those of WithKey
 	Scopes []ScopeState // sorted by host, method, key; application scopes first
@@ -120,9 +119,6 @@ func (l *Limiter) Snapshot() Snapshot {
 		HookPanics: int(l.hookPanics.Load()),
 		At:         at, Margin: m.Margin, Pacing: m.Burst, Queued: m.Queued, InFlight: m.InFlight, Draining: m.Draining,
 		Keys: keys,
-	}
-	if said := l.hookPanic.Load(); said != nil {
-		s.HookPanic = *said
 	}
 	s.Scopes = l.scopeStates(m.Scopes, names)
 	queues := make([]QueueState, len(m.Queues))

@@ -109,7 +109,7 @@ func TestNoSendingWithoutAdmission(t *testing.T) {
 		w.Header().Set("X-Method-Rate-Limit", "20:60")
 	})
 	admitted := &counting{}
-	client := overSockets(t, handler, riftrelay.Config{Pacing: riftrelay.Burst, Hooks: admitted})
+	client := overSockets(t, handler, riftrelay.Config{Pacing: riftrelay.Burst, Hooks: hooksOf(admitted)})
 	for range 3 {
 		if err := get(t.Context(), client, byPUUID); err != nil {
 			t.Error(err)
@@ -149,11 +149,22 @@ func TestSecondSendingIsRefused(t *testing.T) {
 	}
 }
 
+// listener has methods for all hooks.
+type listener interface {
+	Admission(ctx context.Context, e riftrelay.AdmissionEvent)
+	Answer(ctx context.Context, e riftrelay.AnswerEvent)
+	Change(e riftrelay.ChangeEvent)
+}
+
+func hooksOf(l listener) riftrelay.Hooks {
+	return riftrelay.Hooks{Admission: l.Admission, Answer: l.Answer, Change: l.Change}
+}
+
 // counting is hooks that count.
 type counting struct{ admissions, answers, violations atomic.Int64 }
 
 func (c *counting) Admission(_ context.Context, e riftrelay.AdmissionEvent) {
-	if e.Reason == "" && !e.Gone {
+	if e.Outcome == riftrelay.OutcomeAdmitted {
 		c.admissions.Add(1)
 	}
 }

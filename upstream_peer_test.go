@@ -39,7 +39,7 @@ func newOverPipes(t *testing.T, sim riotsim.Config, cert *tls.Certificate, o rif
 		t.Fatal(err)
 	}
 	p := &overPipes{edge: edge, base: riftrelay.NewBase(o)}
-	if p.limiter, err = riftrelay.New(riftrelay.Config{Table: table, Keys: []riftrelay.Key{{Value: oneKey}}, Hooks: p, AdmissionTimeout: -1}); err != nil {
+	if p.limiter, err = riftrelay.New(riftrelay.Config{Table: table, Keys: []riftrelay.Key{{Value: oneKey}}, Hooks: hooksOf(p), AdmissionTimeout: -1}); err != nil {
 		t.Fatal(err)
 	}
 	pipe := riotsim.Pipe()

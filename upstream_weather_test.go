@@ -164,7 +164,7 @@ func newForecast(t *testing.T, tb testing.TB, o outlook, margin time.Duration, l
 		t.Fatal(err)
 	}
 	f := &forecast{outlook: o, t: tb, edge: edge, weather: newBadWeather(t, edge, l)}
-	f.limiter, err = riftrelay.New(riftrelay.Config{Table: table, Keys: []riftrelay.Key{{Value: oneKey}}, Hooks: f, Margin: margin})
+	f.limiter, err = riftrelay.New(riftrelay.Config{Table: table, Keys: []riftrelay.Key{{Value: oneKey}}, Hooks: hooksOf(f), Margin: margin})
 	if err != nil {
 		t.Fatal(err)
 	}

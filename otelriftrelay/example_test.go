@@ -14,14 +14,14 @@ import (
 )
 
 // Every call to Riot becomes part of the trace that it is made in. Metrics, logs
-// and whatever else listens go along, with riftrelay.MultiHooks.
+// and whatever else listens go along, with riftrelay.JoinHooks.
 func Example() {
 	spans := tracetest.NewInMemoryExporter() // yours is that of your collector
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))
 
 	limiter, err := riftrelay.New(riftrelay.Config{
 		Keys:  []riftrelay.Key{{Name: "main", Value: "RGAPI-your-key"}},
-		Hooks: riftrelay.MultiHooks(otelriftrelay.New(provider), riftrelay.HookFuncs{}),
+		Hooks: riftrelay.JoinHooks(otelriftrelay.New(provider), riftrelay.Hooks{}),
 	})
 	if err != nil {
 		fmt.Println(err)

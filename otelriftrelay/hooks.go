@@ -66,7 +66,7 @@ func New(provider trace.TracerProvider) riftrelay.Hooks {
 		provider = otel.GetTracerProvider()
 	}
 	h := hooks{provider.Tracer(ScopeName, trace.WithSchemaURL(semconv.SchemaURL))}
-	return riftrelay.HookFuncs{OnAdmission: h.admission, OnAnswer: h.answer}
+	return riftrelay.Hooks{Admission: h.admission, Answer: h.answer}
 }
 
 type hooks struct{ tracer trace.Tracer }
@@ -77,16 +77,11 @@ func (h hooks) admission(ctx context.Context, e riftrelay.AdmissionEvent) {
 	if !span.IsRecording() {
 		return
 	}
-	outcome := "admitted"
-	switch {
-	case e.Gone:
-		outcome = "canceled"
-	case e.Reason != "":
-		outcome = "rejected"
+	if e.Outcome == riftrelay.OutcomeRejected {
 		span.SetAttributes(Reason.String(string(e.Reason)), semconv.ErrorTypeKey.String(string(e.Reason)))
 		span.SetStatus(codes.Error, "rejected: "+string(e.Reason))
 	}
-	span.SetAttributes(Outcome.String(outcome), Priority.String(e.Priority.String()))
+	span.SetAttributes(Outcome.String(string(e.Outcome)), Priority.String(e.Priority.String()))
 	describe(span, e.Route, e.Key, e.Try)
 }
 
@@ -120,7 +115,7 @@ func (h hooks) answer(ctx context.Context, e riftrelay.AnswerEvent) {
 
 // describe says which call a span is of.
 func describe(span trace.Span, r route.Route, key string, try int) {
-	if r.Method != nil {
+	if r.Host != "" {
 		span.SetAttributes(semconv.ServerAddress(r.Host+".api.riotgames.com"), semconv.URLTemplate(r.Method.Template))
 		if r.Method.Verb != "" {
 			span.SetAttributes(semconv.HTTPRequestMethodKey.String(r.Method.Verb))

@@ -141,7 +141,7 @@ func newRelay(upstream string) (http.Handler, error) {
 		Keys:   []riftrelay.Key{{Name: "main", Value: "RGAPI-00000000-0000-0000-0000-000000000000"}},
 		Table:  table,
 		Pacing: riftrelay.Burst,
-		Hooks:  counts,
+		Hooks:  counts.Hooks(),
 	})
 	if err != nil {
 		return nil, err

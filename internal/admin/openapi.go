@@ -40,7 +40,7 @@ func Describe(version string) openapi.Document {
 			{Name: "path", In: "query", Required: true, Schema: openapi.Of("string"), Example: "/lol/status/v4/platform-data", Description: "The call's path, without the host. With several keys a player's id in it counts: the key that gave it is waited for."},
 			{Name: "verb", In: "query", Schema: openapi.Words("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"), Description: "GET if empty."},
 			{Name: "priority", In: "query", Schema: openapi.Words("normal", "high"), Description: "normal if empty."},
-			{Name: "calls", In: "query", Schema: openapi.Of("integer"), Example: "12", Description: "How many calls come now; the answer is the wait of the last one. 1 if empty."},
+			{Name: "calls", In: "query", Schema: openapi.Of("integer"), Example: 12, Description: "How many calls come now; the answer is the wait of the last one. 1 if empty."},
 		},
 		Responses: map[string]openapi.Response{"200": answers[Estimate](c, "The wait, or why the call would be refused."), "400": failure, "default": failure},
 	}}

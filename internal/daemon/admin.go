@@ -91,7 +91,7 @@ func (r *relay) newAdmin(metrics http.Handler) http.Handler {
 func (r *relay) newPage() riftrelay.Hooks {
 	s := r.settings
 	if s.Admin == "" {
-		return nil
+		return riftrelay.Hooks{}
 	}
 	r.page = dashboard.New(dashboard.Options{
 		Version: config.BuildVersion(),
@@ -106,7 +106,7 @@ func (r *relay) newPage() riftrelay.Hooks {
 		Explorer: s.EnableSwagger,
 		Metrics:  s.EnableMetrics,
 	})
-	return r.page
+	return r.page.Hooks()
 }
 
 // url is where calls are taken.

@@ -134,7 +134,7 @@ func (s *stage) open(ctx context.Context, o config.DemoOptions) error {
 func (s *stage) openOne(ctx context.Context, o config.DemoOptions, pages []string) error {
 	var occupied error
 	for _, page := range pages {
-		r, err := demoRelay("http://"+s.riot.Addr().String(), page, o.Pacing, s.tally, s.judge)
+		r, err := demoRelay("http://"+s.riot.Addr().String(), page, o.Pacing, riftrelay.Hooks{Admission: s.tally.Admission}, s.judge)
 		if err != nil {
 			return err
 		}

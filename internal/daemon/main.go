@@ -31,6 +31,7 @@ import (
 
 	"golang.org/x/term"
 
+	"riftrelay"
 	"riftrelay/internal/config"
 	"riftrelay/internal/files"
 )
@@ -115,7 +116,7 @@ func (p Process) serve(ctx context.Context, in *config.Invocation) error {
 	for _, w := range in.Warnings {
 		log.Warn(w)
 	}
-	r, err := assemble(in.Settings, log, nil, nil)
+	r, err := assemble(in.Settings, log, riftrelay.Hooks{}, nil)
 	if err != nil {
 		return err
 	}

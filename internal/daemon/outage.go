@@ -31,7 +31,7 @@ type outage struct {
 // mostOutages bounds the map where HOSTS=forward lets clients name hosts.
 const mostOutages = 100
 
-func (o *outages) hooks() riftrelay.Hooks { return riftrelay.HookFuncs{OnAnswer: o.answer} }
+func (o *outages) hooks() riftrelay.Hooks { return riftrelay.Hooks{Answer: o.answer} }
 
 func (o *outages) answer(_ context.Context, e riftrelay.AnswerEvent) {
 	host := e.Route.Host

@@ -15,6 +15,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 
+	"riftrelay"
 	"riftrelay/internal/config"
 	"riftrelay/internal/dashboard/browsertest"
 	"riftrelay/riotsim"
@@ -134,7 +135,7 @@ func (p *pageRig) start() {
 		p.t.Error(err)
 		return
 	}
-	r, err := assemble(in.Settings, newLogger(&buffer{}, in.Settings, true), nil, nil)
+	r, err := assemble(in.Settings, newLogger(&buffer{}, in.Settings, true), riftrelay.Hooks{}, nil)
 	if err == nil {
 		err = r.listen(context.Background())
 	}

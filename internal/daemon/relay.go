@@ -60,8 +60,8 @@ type server struct {
 	log    *slog.Logger
 }
 
-// assemble puts the parts together. Nothing runs yet. also, if not nil, hears
-// what the metrics hear; store, if not nil, is shared instead of that of
+// assemble puts the parts together. Nothing runs yet. also hears what the
+// metrics hear; store, if not nil, is shared instead of that of
 // STORE_URL.
 func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks, store limit.Store) (*relay, error) {
 	version := config.BuildVersion()
@@ -82,7 +82,8 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks, store 
 	if store != nil {
 		limits.Store, limits.Replica = store, replicaName()
 	}
-	limits.Hooks = riftrelay.MultiHooks(meters, riftrelay.LogHooks(log), tracing.hooks(), r.newPage(), proxy.Waits{}, (&outages{log: log}).hooks(), also)
+	limits.Logger = log
+	limits.Hooks = riftrelay.JoinHooks(meters.Hooks(), tracing.hooks(), r.newPage(), proxy.Waits(), (&outages{log: log}).hooks(), also)
 	limiter, err := riftrelay.New(limits)
 	if err != nil {
 		tracing.close()

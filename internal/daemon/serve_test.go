@@ -86,7 +86,7 @@ func startRigIn(t testing.TB, sim riotsim.Config, vars map[string]string, hangup
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g.relay, err = assemble(in.Settings, newLogger(g.log, in.Settings, true), nil, nil); err != nil {
+	if g.relay, err = assemble(in.Settings, newLogger(g.log, in.Settings, true), riftrelay.Hooks{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	g.relay.hangup = hangup

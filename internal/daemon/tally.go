@@ -76,7 +76,7 @@ func (t *tally) answered(o outcome) {
 
 // Admission hears of a wait.
 func (t *tally) Admission(_ context.Context, e riftrelay.AdmissionEvent) {
-	if e.Reason != "" || e.Gone {
+	if e.Outcome != riftrelay.OutcomeAdmitted {
 		return
 	}
 	t.mu.Lock()
@@ -90,12 +90,6 @@ func (t *tally) Admission(_ context.Context, e riftrelay.AdmissionEvent) {
 	r.list[r.next] = w
 	r.next = (r.next + 1) % mostRemember
 }
-
-// Answer is of no interest: the clients see it too.
-func (t *tally) Answer(context.Context, riftrelay.AnswerEvent) {}
-
-// Change is of no interest either: the state is shown.
-func (t *tally) Change(riftrelay.ChangeEvent) {}
 
 // counts copies the counts.
 func (t *tally) counts() counts {

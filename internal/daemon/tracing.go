@@ -59,7 +59,7 @@ func newTracing(endpoint, version string, log *slog.Logger) (*tracing, error) {
 // hooks are nil for no tracing.
 func (t *tracing) hooks() riftrelay.Hooks {
 	if t == nil {
-		return nil
+		return riftrelay.Hooks{}
 	}
 	return otelriftrelay.New(t.provider)
 }

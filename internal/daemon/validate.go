@@ -127,7 +127,7 @@ const refused = "refused"
 
 func callWith(ctx context.Context, s *config.Settings, base http.RoundTripper, k riftrelay.Key, r route.Route) verdict {
 	limits := s.Limiter()
-	limits.Keys, limits.Groups, limits.Budgets, limits.Hooks = []riftrelay.Key{k}, nil, nil, nil
+	limits.Keys, limits.Groups, limits.Budgets, limits.Hooks = []riftrelay.Key{k}, nil, nil, riftrelay.Hooks{}
 	limiter, err := riftrelay.New(limits)
 	if err != nil {
 		return verdict{word: "not tried", detail: err.Error()}

@@ -92,7 +92,7 @@ func busy(tb testing.TB, hosts, methods int, hooks *Dashboard) (limiter *riftrel
 	}
 	cfg := riftrelay.Config{Table: table, Pacing: riftrelay.Burst, Keys: []riftrelay.Key{{Name: "main", Value: "RGAPI-x"}}}
 	if hooks != nil {
-		cfg.Hooks = hooks
+		cfg.Hooks = hooks.Hooks()
 	}
 	limiter, err = riftrelay.New(cfg)
 	if err != nil {

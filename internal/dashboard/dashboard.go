@@ -56,7 +56,7 @@ type Connections struct {
 	Full bool `json:"full"` // in the last minute one found no room
 }
 
-// Dashboard is a riftrelay.Hooks that remembers, and a page that shows it.
+// Dashboard remembers what its Hooks are told, and is a page that shows it.
 // Watch comes before everything else but the hooks.
 type Dashboard struct {
 	options  Options
@@ -74,7 +74,10 @@ type Dashboard struct {
 	state
 }
 
-var _ riftrelay.Hooks = (*Dashboard)(nil)
+// Hooks returns those of the limiter whose state is shown.
+func (d *Dashboard) Hooks() riftrelay.Hooks {
+	return riftrelay.Hooks{Admission: d.Admission, Answer: d.Answer, Change: d.Change}
+}
 
 // New makes a Dashboard that has seen nothing.
 func New(o Options) *Dashboard {

@@ -29,7 +29,6 @@ func general(s *riftrelay.Snapshot, clients *clientRows, exposed string, connect
 		Pacing   float64 `json:"pacing"`
 		Draining bool    `json:"draining"`
 		Panics   int     `json:"panics"`
-		Panic    string  `json:"panic"`
 		Store    *store  `json:"store"`
 		Exposed  string  `json:"exposed"`
 		Keys     []key   `json:"keys"`
@@ -37,7 +36,7 @@ func general(s *riftrelay.Snapshot, clients *clientRows, exposed string, connect
 		Clients     *clientRows `json:"clients"` // null when nobody needs a token
 		Connections Connections `json:"connections"`
 	}{
-		Margin: float64(s.Margin.Milliseconds()), Pacing: s.Pacing, Draining: s.Draining, Panics: s.HookPanics, Panic: s.HookPanic,
+		Margin: float64(s.Margin.Milliseconds()), Pacing: s.Pacing, Draining: s.Draining, Panics: s.HookPanics,
 		Exposed: exposed, Keys: make([]key, len(s.Keys)), Clients: clients, Connections: connections,
 	}
 	if s.Store != nil {

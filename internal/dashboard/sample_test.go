@@ -62,7 +62,7 @@ func TestASecondIsCounted(t *testing.T) {
 	d.Admission(context.Background(), riftrelay.AdmissionEvent{Route: euw1, Key: "main", Try: 2})
 	d.Admission(context.Background(), riftrelay.AdmissionEvent{Route: euw1, Try: 1, Reason: riftrelay.ReasonDeadline})
 	d.Admission(context.Background(), riftrelay.AdmissionEvent{Route: euw1, Try: 1, Reason: riftrelay.ReasonQueueFull})
-	d.Admission(context.Background(), riftrelay.AdmissionEvent{Route: euw1, Try: 1, Gone: true})
+	d.Admission(context.Background(), riftrelay.AdmissionEvent{Route: euw1, Try: 1, Outcome: riftrelay.OutcomeCanceled})
 	d.sample(start.Add(2 * time.Second))
 
 	got := d.history.points[1]

@@ -76,7 +76,7 @@ func (t *tally) admission(e riftrelay.AdmissionEvent) {
 		t.now.calls++
 	}
 	switch {
-	case e.Gone:
+	case e.Outcome == riftrelay.OutcomeCanceled:
 	case e.Reason != "":
 		t.now.refused++
 		if e.Reason == riftrelay.ReasonQueueFull || e.Reason == riftrelay.ReasonTimeout {

@@ -10,8 +10,10 @@ import (
 	"riftrelay"
 )
 
-// Metrics hears of every admission, every answer and every change.
-var _ riftrelay.Hooks = (*Metrics)(nil)
+// Hooks returns those that count every admission, every answer and every change.
+func (m *Metrics) Hooks() riftrelay.Hooks {
+	return riftrelay.Hooks{Admission: m.Admission, Answer: m.Answer, Change: m.Change}
+}
 
 // admissions are the ends of waits.
 type admissions struct {
@@ -60,7 +62,7 @@ var outcomes = map[riftrelay.Reason]string{
 
 func outcome(e riftrelay.AdmissionEvent) string {
 	switch {
-	case e.Gone:
+	case e.Outcome == riftrelay.OutcomeCanceled:
 		return outcomeCanceled
 	case e.Reason == "":
 		return outcomeAllowed
@@ -87,7 +89,7 @@ func (m *Metrics) newAdmissions(r prometheus.Registerer) admissions {
 	}
 	// Sums over outcomes are 0 before there is one, not nothing.
 	a.of(riftrelay.AdmissionEvent{}, place{})
-	a.of(riftrelay.AdmissionEvent{Gone: true}, place{})
+	a.of(riftrelay.AdmissionEvent{Outcome: riftrelay.OutcomeCanceled}, place{})
 	for reason := range outcomes {
 		a.of(riftrelay.AdmissionEvent{Reason: reason}, place{})
 	}
@@ -102,7 +104,7 @@ func (a *admissions) of(e riftrelay.AdmissionEvent, at place) prometheus.Counter
 func (m *Metrics) Admission(_ context.Context, e riftrelay.AdmissionEvent) {
 	at := m.place(e.Route)
 	m.admitted.of(e, at).Inc()
-	if e.Waited > 0 || e.Reason == "" && !e.Gone { // what was refused at once didn't wait
+	if e.Waited > 0 || e.Outcome == riftrelay.OutcomeAdmitted { // what was refused at once didn't wait
 		m.admitted.waited.of(waitKey{servedKey{m.coarse(at), e.Priority}, budget(e)}).Observe(e.Waited.Seconds())
 	}
 }

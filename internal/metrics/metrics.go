@@ -40,7 +40,7 @@ type Options struct {
 	WithoutEndpoints bool
 }
 
-// Metrics counts. It is a riftrelay.Hooks and an observer for the proxy, and
+// Metrics counts. It has riftrelay.Hooks, is an observer for the proxy, and
 // safe for use by many goroutines.
 type Metrics struct {
 	registry *prometheus.Registry

@@ -90,7 +90,7 @@ func TestAdmissions(t *testing.T) {
 	r := at(t, "GET", "euw1", "/lol/status/v4/platform-data")
 	m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Key: "k", Priority: riftrelay.High, Budget: "worker", Waited: 20 * time.Second})
 	m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Key: "k"})
-	m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Gone: true, Waited: time.Hour})
+	m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Outcome: riftrelay.OutcomeCanceled, Waited: time.Hour})
 	for _, reason := range []riftrelay.Reason{
 		riftrelay.ReasonQueueFull, riftrelay.ReasonDeadline, riftrelay.ReasonTimeout, riftrelay.ReasonNoKey, riftrelay.ReasonShuttingDown,
 		riftrelay.ReasonInvalidRoute, riftrelay.ReasonInvalidTokenIndex, riftrelay.ReasonInvalidMaxWait, riftrelay.ReasonInvalidBudget, "tomorrow", "tomorrow",

@@ -102,26 +102,20 @@ func (c *call) in(ctx context.Context) context.Context {
 	return context.WithValue(ctx, callKey{}, c)
 }
 
-// Waits are the hooks of the limiter that a Handler needs to know which of the
-// clients' calls wait: the wait is over with the admission, and begins again
+// Waits returns the hooks of the limiter that a Handler needs to know which of
+// the clients' calls wait: the wait is over with the admission, and begins again
 // with an answer that another try follows.
-type Waits struct{}
-
-var _ riftrelay.Hooks = Waits{}
-
-// Admission ends a wait.
-func (Waits) Admission(ctx context.Context, _ riftrelay.AdmissionEvent) {
-	if c, ok := ctx.Value(callKey{}).(*call); ok {
-		c.waits(false)
+func Waits() riftrelay.Hooks {
+	return riftrelay.Hooks{
+		Admission: func(ctx context.Context, _ riftrelay.AdmissionEvent) {
+			if c, ok := ctx.Value(callKey{}).(*call); ok {
+				c.waits(false)
+			}
+		},
+		Answer: func(ctx context.Context, e riftrelay.AnswerEvent) {
+			if c, ok := ctx.Value(callKey{}).(*call); ok && e.Retry {
+				c.waits(true)
+			}
+		},
 	}
 }
-
-// Answer may begin one.
-func (Waits) Answer(ctx context.Context, e riftrelay.AnswerEvent) {
-	if c, ok := ctx.Value(callKey{}).(*call); ok && e.Retry {
-		c.waits(true)
-	}
-}
-
-// Change is of no interest.
-func (Waits) Change(riftrelay.ChangeEvent) {}

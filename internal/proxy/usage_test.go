@@ -40,12 +40,12 @@ func TestClientsAreCounted(t *testing.T) {
 	expect("at first", ClientState{})
 	call(token, func(r *http.Request) (*http.Response, error) {
 		expect("before admission", ClientState{Open: 1, Waiting: 1})
-		Waits{}.Admission(r.Context(), riftrelay.AdmissionEvent{Try: 1})
+		Waits().Admission(r.Context(), riftrelay.AdmissionEvent{Try: 1})
 		expect("at Riot", ClientState{Open: 1})
-		Waits{}.Answer(r.Context(), riftrelay.AnswerEvent{Try: 1, Status: 429, Retry: true})
+		Waits().Answer(r.Context(), riftrelay.AnswerEvent{Try: 1, Status: 429, Retry: true})
 		expect("before another try", ClientState{Open: 1, Waiting: 1})
-		Waits{}.Admission(r.Context(), riftrelay.AdmissionEvent{Try: 2})
-		Waits{}.Answer(r.Context(), riftrelay.AnswerEvent{Try: 2, Status: 429})
+		Waits().Admission(r.Context(), riftrelay.AdmissionEvent{Try: 2})
+		Waits().Answer(r.Context(), riftrelay.AnswerEvent{Try: 2, Status: 429})
 		expect("answered", ClientState{Open: 1})
 		res := answerOf("{}")
 		res.StatusCode = http.StatusTooManyRequests
@@ -53,7 +53,7 @@ func TestClientsAreCounted(t *testing.T) {
 	})
 	expect("after a 429 of Riot's", ClientState{Calls: 1, Limited: 1})
 	call(token, func(r *http.Request) (*http.Response, error) {
-		Waits{}.Answer(r.Context(), riftrelay.AnswerEvent{Status: 503, Retry: true})
+		Waits().Answer(r.Context(), riftrelay.AnswerEvent{Status: 503, Retry: true})
 		return answerOf("{}"), nil // there was no time for the try that was to follow
 	})
 	expect("after an answer", ClientState{Calls: 2, Limited: 1})
@@ -91,6 +91,6 @@ func TestForbiddenIsARefusal(t *testing.T) {
 	if got := h.Clients()[0]; w.Code != http.StatusForbidden || got.Refused != 1 || got.Calls != 1 || got.Open != 0 {
 		t.Errorf("%d, then %+v", w.Code, got)
 	}
-	Waits{}.Admission(context.Background(), riftrelay.AdmissionEvent{})
-	Waits{}.Answer(context.Background(), riftrelay.AnswerEvent{Retry: true})
+	Waits().Admission(context.Background(), riftrelay.AdmissionEvent{})
+	Waits().Answer(context.Background(), riftrelay.AnswerEvent{Retry: true})
 }

@@ -24,7 +24,7 @@ export function alerts() {
   if (g.store?.away) add("store", "bad", `The store has been away for ${left(Math.max(1, g.store.for))}: ${g.store.away}. ${g.store.alone ? `This replica goes on within its share of the limits${g.store.replicas > 1 ? `, as one of ${g.store.replicas}` : ""}.` : "Nothing is sent (STORE_LOSS=closed)."}`);
   if (g.exposed) add("exposed", "warn", `Whoever reaches ${g.exposed} can use the keys: set CLIENT_TOKENS, or LISTEN_ADDR to localhost.`);
   if (g.connections?.full) add("full", "warn", `In the last minute a client found no room: ${g.connections.open} of ${plural(g.connections.most, "connection")} are open. Those without a request are closed for others.`);
-  if (g.panics) add("panics", "warn", `${plural(g.panics, "panic")} in hooks, the latest: ${g.panic}`);
+  if (g.panics) add("panics", "warn", `${plural(g.panics, "panic")} in hooks: the log has their stacks`);
   const minute = last(60);
   const sum = (field) => minute.reduce((n, p) => n + p[field], 0);
   if (sum("ours")) add("ours", "bad", `429s of our own making in the last minute: ${sum("ours")}. Does another program use the key?`);
