@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -29,6 +30,7 @@ type attempt struct {
 	url    url.URL
 	trace  httptrace.ClientTrace
 	answer answerBody
+	framed bool          // a write without a body has an empty one
 	token  [1]string     // the key, for the header to Riot
 	name   [1]string     // of the key, for the caller's
 	sent   *http.Request // out, with its context
@@ -41,6 +43,7 @@ type attempt struct {
 	traced  bool       // the base calls hooks at all
 	linked  bool       // a connection has come
 	kept    bool       // the connection in use was there before
+	http2   bool       // it speaks HTTP/2
 	written bool       // the request was written, or may have been
 	refused error      // why nothing more leaves: errSentAgain or errStopped
 }
@@ -142,6 +145,9 @@ func (a *attempt) mayHaveArrived() bool {
 // retry returns why the call is tried again after this try.
 func (a *attempt) retry(got answer, lesson learned) retryReason {
 	c := a.call
+	a.mu.Lock()
+	c.http2 = a.http2
+	a.mu.Unlock()
 	return retryPolicy(tried{
 		err:        got.err,
 		otherKey:   c.tryOtherKey(a.permit, got.resp, lesson.elsewhere),
@@ -197,6 +203,8 @@ func (a *attempt) getConn(string) {
 
 var errSentAgain = errors.New("riftrelay: a kept connection was dead, or its server took the call back")
 
+var errFraming = fmt.Errorf("%w: the connection takes a request without a body in another form", errStopped)
+
 var errPanicked = errors.New("riftrelay: the base transport panicked")
 
 var errStopped = errors.New("riftrelay: a 429 came, the key was disabled, or a store's permit ended before the call could be sent")
@@ -231,7 +239,7 @@ func (a *attempt) gotConn(info httptrace.GotConnInfo) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.linked, a.kept = true, info.Reused || info.WasIdle
-	a.wire = wireOf(info.Conn)
+	a.wire, a.http2 = wireOf(info.Conn), shared(info.Conn)
 	if a.written && a.refused == nil {
 		a.refused = errSentAgain
 		a.cancel(errSentAgain)
@@ -240,6 +248,10 @@ func (a *attempt) gotConn(info httptrace.GotConnInfo) {
 		a.refused = errStopped
 		a.call.body.spare()
 		a.cancel(errStopped)
+	}
+	if a.refused == nil && a.framed != a.http2 && a.call.barewrite() {
+		a.refused = errFraming
+		a.cancel(errFraming)
 	}
 	if a.refused != nil && info.Conn != nil && !shared(info.Conn) {
 		info.Conn.Close() // nothing goes out on it

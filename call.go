@@ -26,6 +26,7 @@ type call struct {
 	context  reported // the request's context, with the report
 	failures int      // tries that Transport.Retry has followed by another one
 	resends  int      // tries that Riot did not process
+	http2    bool     // the latest try had a connection of HTTP/2
 	last     answer   // of the latest try that another one follows
 
 	first    attempt      // one allocation with the call: most have no second

@@ -1,6 +1,7 @@
 package riftrelay
 
 import (
+	"io"
 	"net/http"
 
 	"riftrelay/route"
@@ -24,6 +25,9 @@ func (a *attempt) outgoing() error {
 		}
 		out.Header[name] = values
 	}
+	if a.framed = c.http2 && c.barewrite(); a.framed {
+		out.Body = noContent{}
+	}
 	if c.body != nil {
 		var err error
 		if out.Body, err = c.body.reader(); err != nil {
@@ -37,3 +41,17 @@ func (a *attempt) outgoing() error {
 	}
 	return nil
 }
+
+// barewrite reports whether the call is a POST or the like without a body.
+//
+// Over HTTP/2, net/http sends such a request again by itself, after failures that
+// Riot has not processed and after others that it may have, and doesn't tell which.
+// With a body, though it is empty, net/http returns the failure instead: see
+// takenBack. Over HTTP/1 an empty body would be chunks, so there it is none.
+func (c *call) barewrite() bool { return c.body == nil && !repeatable(c.req) }
+
+// noContent is a body of no bytes.
+type noContent struct{}
+
+func (noContent) Read([]byte) (int, error) { return 0, io.EOF }
+func (noContent) Close() error             { return nil }

@@ -8,8 +8,8 @@ import "strings"
 // request can be sent again, a POST too.
 //
 // net/http tells this in the texts of errors alone. A text that isn't known here
-// means that the request isn't sent again. Requests without a body don't come
-// this far, because net/http sends them again by itself: see attempt.gotConn.
+// means that the request isn't sent again. A GET doesn't come this far, because
+// net/http sends it again by itself: see attempt.gotConn, and call.barewrite.
 func takenBack(err error) bool {
 	if err == nil {
 		return false

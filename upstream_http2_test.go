@@ -355,6 +355,48 @@ func TestUpstreamHTTP2TakesBackTheFirst(t *testing.T) {
 	}
 }
 
+// Writes without a body are no exception either: they go again if the server says
+// that it did not process them, and otherwise not.
+func TestUpstreamHTTP2TakesBackWritesWithoutBody(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		fault    func(*http2Stream)
+		received int64
+	}{
+		{"none", (*http2Stream).answer, 1},
+		{"REFUSED_STREAM", (*http2Stream).refuse, 2},
+		{"GOAWAY before", func(s *http2Stream) { s.goAway(false, http2.ErrCodeNo); s.hangUp() }, 2},
+		{"GOAWAY after", func(s *http2Stream) { s.goAway(true, http2.ErrCodeNo); s.hangUp() }, 1},
+		{"PROTOCOL_ERROR", func(s *http2Stream) { s.reset(http2.ErrCodeProtocol) }, 1},
+		{"connection cut", func(s *http2Stream) { s.conn.Close() }, 1},
+	} {
+		for _, verb := range []string{"POST", "PUT"} {
+			t.Run(c.name+" "+verb, func(t *testing.T) {
+				t.Parallel()
+				o := newOverHTTP2(t, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: "50:60"}}}, "reset", func(n int64, s *http2Stream) {
+					if n == 1 {
+						c.fault(s)
+					} else {
+						s.answer()
+					}
+				})
+				url := tournamentCodes
+				if verb == "PUT" {
+					url += "/x"
+				}
+				want := c.received == 2 || c.name == "none"
+				resp, _, err := call(t.Context(), o.client, verb, url, "")
+				if want != (err == nil && resp.StatusCode == 200) || o.up.received.Load() != c.received {
+					t.Errorf("%v, %v, received %d times; want success %v, %d times", resp, err, o.up.received.Load(), want, c.received)
+				}
+				if n := o.client.Transport.(*riftrelay.Transport).Limiter.Snapshot().InFlight; n != 0 {
+					t.Errorf("%d in flight", n)
+				}
+			})
+		}
+	}
+}
+
 // A call that the server took back, and for which there is no further slot,
 // doesn't leave again; the other calls on its connection don't notice.
 func TestUpstreamHTTP2NoSlotForAnother(t *testing.T) {
