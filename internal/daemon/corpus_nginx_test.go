@@ -33,7 +33,8 @@ func startNginx(t *testing.T, upstream string) string {
 		user = "user root;"
 	}
 	socket, conf := filepath.Join(dir, "socket"), filepath.Join(dir, "conf")
-	text := fmt.Sprintf(`daemon off; %s worker_processes 1; pid %[2]s/pid; error_log %[2]s/log;
+	// One process: the workers of a master that is killed would stay.
+	text := fmt.Sprintf(`daemon off; master_process off; %s pid %[2]s/pid; error_log %[2]s/log;
 events { worker_connections 512; }
 http {
 	access_log off;
