@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -24,16 +25,11 @@ func fromEnv(file string, env Env) (text string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("--from-env is %q: %w", file, err)
 	}
-	read := env.ReadFile
-	in, err := Parse([]string{string(Validate)}, Env{
-		Lookup: lookupIn(values), Names: func() []string { return slices.Sorted(maps.Keys(values)) },
-		ReadFile: func(name string) ([]byte, error) {
-			if name == ".env" {
-				return nil, fs.ErrNotExist
-			}
-			return read(name)
-		},
-	})
+	in, err := parseOld(values, env)
+	right := in
+	if err != nil {
+		right = rightOnes(values, err, env)
+	}
 	var b strings.Builder
 	part := func(title string, lines []string) {
 		fmt.Fprintf(&b, "%s\n", title)
@@ -44,18 +40,22 @@ func fromEnv(file string, env Env) (text string, err error) {
 			b.WriteString("  nothing\n")
 		}
 	}
-	var stays, changes []string
-	if err == nil {
-		for _, e := range in.Settings.Effective() {
-			if strings.HasPrefix(e.Source, "in the environment") {
-				stays = append(stays, e.Name+" = "+e.Value)
+	changes, todo := oldDefaults(values, compose, string(data))
+	var adjusted []string
+	if in != nil {
+		for _, w := range in.Warnings {
+			w = strings.ReplaceAll(w, "(set in the environment)", "(set in "+file+")")
+			if strings.HasPrefix(w, "key ") { // names, places and forms of keys
+				todo = append(todo, "check: "+w)
+			} else {
+				adjusted = append(adjusted, w)
 			}
 		}
-		for _, w := range in.Warnings {
-			changes = append(changes, strings.ReplaceAll(w, "(set in the environment)", "(set in "+file+")"))
-		}
 	}
-	changed, todo := oldDefaults(values, compose, string(data))
+	stays := staying(right, adjusted)
+	if values["COMPOSE_PROFILES"] != "" {
+		stays = append(stays, "COMPOSE_PROFILES = "+values["COMPOSE_PROFILES"]+", which docker compose reads")
+	}
 	if err != nil {
 		for line := range strings.SplitSeq(err.Error(), "\n") {
 			todo = append(todo, "change: "+strings.ReplaceAll(line, "in the environment", "in "+file))
@@ -63,17 +63,83 @@ func fromEnv(file string, env Env) (text string, err error) {
 		err = fmt.Errorf("the relay doesn't start with %s", file)
 	}
 	part("Stays", stays)
-	part("Changes", append(changes, changed...))
+	part("Changes", append(adjusted, changes...))
 	part("To do", todo)
 	return b.String(), err
+}
+
+// parseOld reads the variables of the file as settings of this relay.
+func parseOld(values map[string]string, env Env) (*Invocation, error) {
+	return Parse([]string{string(Validate)}, Env{
+		Lookup: lookupIn(values), Names: func() []string { return slices.Sorted(maps.Keys(values)) },
+		ReadFile: func(name string) ([]byte, error) {
+			if name == ".env" {
+				return nil, fs.ErrNotExist
+			}
+			return env.ReadFile(name)
+		},
+	})
+}
+
+// rightOnes reads the variables without those that a line of err begins with. It returns nil if that isn't enough.
+func rightOnes(values map[string]string, err error, env Env) *Invocation {
+	rest := maps.Clone(values)
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		name, _, _ := strings.Cut(line, " ")
+		delete(rest, name)
+	}
+	if rest["RIOT_TOKEN"] == "" {
+		rest["RIOT_TOKEN"] = "RGAPI-" // is not shown
+	}
+	in, err := parseOld(rest, env)
+	if err != nil {
+		return nil
+	}
+	if values["RIOT_TOKEN"] != rest["RIOT_TOKEN"] {
+		in.Settings.effective = slices.DeleteFunc(in.Settings.effective, func(e Effective) bool { return e.Name == "RIOT_TOKEN" })
+	}
+	return in
+}
+
+var unusedOverride = regexp.MustCompile(`there is no (?:method|host|method under) "/?([^"]+)"`)
+
+// staying lists the settings that have the value of the file, without what a warning is about.
+func staying(in *Invocation, warnings []string) []string {
+	var stays []string
+	if in == nil {
+		return nil
+	}
+	unused := func(text string) bool {
+		return slices.ContainsFunc(warnings, func(w string) bool {
+			m := unusedOverride.FindStringSubmatch(w)
+			return m != nil && slices.Contains(strings.FieldsFunc(text, func(r rune) bool { return r == ':' || r == '=' || r == ' ' }), m[1])
+		})
+	}
+	for _, e := range in.Settings.Effective() {
+		if strings.HasSuffix(e.Name, overrides) {
+			e.Value = strings.Trim(strings.Join(slices.DeleteFunc(strings.Split(e.Value, ","), unused), ","), ", ")
+		}
+		warned := slices.ContainsFunc(warnings, func(w string) bool { return strings.HasPrefix(w, e.Name+" ") })
+		if strings.HasPrefix(e.Source, "in the environment") && e.Value != "" && !warned && !unused(e.Name) {
+			stays = append(stays, e.Name+" = "+e.Value)
+		}
+	}
+	return stays
 }
 
 // oldDefaults lists what this relay does otherwise where the file says nothing, and what is to be done about it.
 func oldDefaults(values map[string]string, compose bool, content string) (changes, todo []string) {
 	set := func(name string) bool { return strings.TrimSpace(values[name]) != "" }
-	if !set("LISTEN_ADDR") && !compose {
-		changes = append(changes, "The relay listens on localhost only. The image and the compose files of this relay listen on all addresses.")
-		todo = append(todo, "Outside a container, set LISTEN_ADDR=* if other machines call the relay.")
+	if !set("LISTEN_ADDR") {
+		if !compose {
+			changes = append(changes, "Outside a container the relay listens on localhost only.")
+			todo = append(todo, "Outside a container, set LISTEN_ADDR=* if other machines call the relay.")
+		}
+		changes = append(changes, "docker-compose.yml of this relay publishes the port on this machine only.")
+		todo = append(todo, "With docker-compose.yml of this relay, set RELAY_BIND=0.0.0.0 if other machines call the relay.")
+	}
+	if port, err := strconv.Atoi(strings.TrimSpace(values["PORT"])); err == nil && !compose && port != 8985 {
+		changes = append(changes, fmt.Sprintf("docker-compose.yml of this relay publishes port %d. Before, it always published 8985.", port))
 	}
 	if !set("ENABLE_METRICS") {
 		changes = append(changes, "The metrics are on ADMIN_ADDR, 127.0.0.1:8986, and not on the relay's port.")
@@ -82,16 +148,12 @@ func oldDefaults(values map[string]string, compose bool, content string) (change
 	if values["ENABLE_PPROF"] == "true" {
 		changes = append(changes, "The profiles are on ADMIN_ADDR, and not on the relay's port.")
 	}
-	if !set("UPSTREAM_TIMEOUT") || values["UPSTREAM_TIMEOUT"] == "0" {
-		changes = append(changes, "A call for which Riot sends nothing for 90s ends with 504.")
-	}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if name == "RIFTRELAY_IMAGE" || name == "COMPOSE_PROFILES" {
-			changes = append(changes, name+" is for the compose file, which reads it as before. The relay doesn't.")
-		}
+	if !set("UPSTREAM_TIMEOUT") {
+		changes = append(changes, "A call for which Riot sends nothing for 90s ends with 504. UPSTREAM_TIMEOUT=0 lets it wait.")
 	}
 	if set("RIFTRELAY_IMAGE") {
-		todo = append(todo, "Remove RIFTRELAY_IMAGE if it names the first version's image.")
+		changes = append(changes, "RIFTRELAY_IMAGE is not read. docker-compose.yml of this relay builds the image from the clone.")
+		todo = append(todo, "Remove RIFTRELAY_IMAGE.")
 	}
 	if compose && strings.Contains(content, "wget") {
 		todo = append(todo, `Replace the health check: test: ["CMD", "/riftrelay", "healthcheck"]. The image has no shell and no wget.`)
@@ -121,79 +183,4 @@ func oldSettings(file, content string, env Env) (values map[string]string, compo
 		}
 	}
 	return nil, true, errors.New("no service riftrelay; allowed: a compose file with one")
-}
-
-type composeService struct {
-	Image       string `yaml:"image"`
-	EnvFile     any    `yaml:"env_file"`
-	Environment any    `yaml:"environment"`
-}
-
-// variables reads the files that the service names, and then what it sets itself.
-func (s composeService) variables(dir string, env Env) (map[string]string, error) {
-	values := map[string]string{}
-	beside, _ := envFile(filepath.Join(dir, ".env"), env) // compose fills in ${NAME} from it
-	for _, entry := range listOf(s.EnvFile) {
-		name, required := fmt.Sprint(entry), true
-		if m, ok := entry.(map[string]any); ok {
-			name, required = fmt.Sprint(m["path"]), m["required"] != false
-		}
-		more, err := envFile(filepath.Join(dir, name), env)
-		if err != nil && (required || !errors.Is(err, fs.ErrNotExist)) {
-			return nil, fmt.Errorf("env_file %q: %w", name, err)
-		}
-		maps.Copy(values, more)
-	}
-	if m, ok := s.Environment.(map[string]any); ok {
-		for name, value := range m {
-			if value == nil {
-				value = beside[name]
-			}
-			values[name] = interpolate(fmt.Sprint(value), beside)
-		}
-		return values, nil
-	}
-	for _, entry := range listOf(s.Environment) {
-		name, value, ok := strings.Cut(fmt.Sprint(entry), "=")
-		if !ok {
-			value = beside[name]
-		}
-		values[name] = interpolate(value, beside)
-	}
-	return values, nil
-}
-
-func listOf(v any) []any {
-	switch v := v.(type) {
-	case nil:
-		return nil
-	case []any:
-		return v
-	}
-	return []any{v}
-}
-
-func envFile(name string, env Env) (map[string]string, error) {
-	data, err := env.ReadFile(name)
-	if err != nil {
-		return nil, err
-	}
-	values, err := parseDotEnv(strings.TrimPrefix(string(data), "\ufeff"))
-	if err != nil { // whose message quotes the file, keys and all
-		return nil, fmt.Errorf("a mistake%s; allowed: NAME=value lines and # comments", wrongLine(string(data)))
-	}
-	return values, nil
-}
-
-var reference = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(?::?-([^}]*))?\}`)
-
-// interpolate replaces ${NAME} and ${NAME:-default}.
-func interpolate(text string, values map[string]string) string {
-	return reference.ReplaceAllStringFunc(text, func(ref string) string {
-		m := reference.FindStringSubmatch(ref)
-		if v := values[m[1]]; v != "" {
-			return v
-		}
-		return m[2]
-	})
 }

@@ -11,7 +11,7 @@ import (
 
 // What the machine alone costs:
 //
-//	go test -run - -bench . -benchmem ./admit
+//	go test -run - -bench . -benchmem ./internal/sched
 
 var plain = window.Answer{Status: 200, AppLimit: "1000000:10", MethodLimit: "1000000:10"}
 

@@ -15,7 +15,7 @@ var rewrite = flag.Bool("rewrite", false, "write what the scripts in testdata gi
 // a line "----", and what they should give. Times count from the story's
 // beginning; "#" starts a comment. The commands are in command_test.go.
 //
-//	go test ./admit -run Scripts -rewrite
+//	go test ./internal/sched -run Scripts -rewrite
 //
 // takes over what the machine does now; read the difference before you commit.
 func TestScripts(t *testing.T) {
