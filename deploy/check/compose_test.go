@@ -33,6 +33,11 @@ func settings(t *testing.T) map[string]bool {
 // .env like the example.
 func loadCompose(t *testing.T, profiles ...string) *types.Project {
 	t.Helper()
+	return loadComposeWith(t, types.Mapping{}, profiles...)
+}
+
+func loadComposeWith(t *testing.T, env types.Mapping, profiles ...string) *types.Project {
+	t.Helper()
 	dir, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +47,7 @@ func loadCompose(t *testing.T, profiles ...string) *types.Project {
 	p, err := loader.LoadWithContext(context.Background(), types.ConfigDetails{
 		WorkingDir:  dir,
 		ConfigFiles: []types.ConfigFile{{Filename: file, Content: []byte(content)}},
-		Environment: types.Mapping{},
+		Environment: env,
 	}, func(o *loader.Options) {
 		o.Profiles = profiles
 		o.SetProjectName("riftrelay", true)
@@ -87,6 +92,17 @@ func TestComposeFile(t *testing.T) {
 	}
 }
 
+// The first version's .env has COMPOSE_PROFILES=true: it starts all three services, unless ENABLE_METRICS is false.
+func TestProfilesOfTheFirstVersion(t *testing.T) {
+	for enable, want := range map[string][]string{
+		"": {"grafana", "prometheus", "riftrelay"}, "true": {"grafana", "prometheus", "riftrelay"}, "false": {"riftrelay"},
+	} {
+		if got := loadComposeWith(t, types.Mapping{"ENABLE_METRICS": enable}, "true").ServiceNames(); !slices.Equal(got, want) {
+			t.Errorf("ENABLE_METRICS=%s: services %q, want %q", enable, got, want)
+		}
+	}
+}
+
 // What is mounted into Grafana finds the dashboards and the server of the
 // compose file.
 func TestProvisioning(t *testing.T) {
@@ -98,7 +114,7 @@ func TestProvisioning(t *testing.T) {
 	var providers struct {
 		Providers []struct{ Options struct{ Path string } }
 	}
-	decode(t, "deploy/grafana/provisioning/dashboards/riftrelay.yml", &providers)
+	decode(t, "grafana/provisioning/dashboards/dashboards.yml", &providers)
 	for _, pr := range providers.Providers {
 		if targets[pr.Options.Path] == "" {
 			t.Errorf("dashboards are looked for in %s, where nothing is mounted", pr.Options.Path)
@@ -111,7 +127,7 @@ func TestProvisioning(t *testing.T) {
 		t.Error(err)
 	}
 	var sources struct{ Datasources []struct{ URL string } }
-	decode(t, "deploy/grafana/provisioning/datasources/prometheus.yml", &sources)
+	decode(t, "grafana/provisioning/datasources/prometheus.yml", &sources)
 	if len(sources.Datasources) != 1 || sources.Datasources[0].URL != "http://prometheus:9090" {
 		t.Errorf("sources %+v, want the server of the compose file", sources)
 	}
@@ -120,7 +136,7 @@ func TestProvisioning(t *testing.T) {
 			JobName string `yaml:"job_name"`
 		} `yaml:"scrape_configs"`
 	}
-	decode(t, "deploy/prometheus/prometheus.yml", &scrapes)
+	decode(t, "grafana/prometheus.yml", &scrapes)
 	if len(scrapes.ScrapeConfigs) != 1 || scrapes.ScrapeConfigs[0].JobName != "riftrelay" {
 		t.Errorf("jobs %+v; the alerts go by the job riftrelay", scrapes)
 	}

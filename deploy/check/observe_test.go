@@ -10,7 +10,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-const dashboardFile = "deploy/grafana/dashboards/riftrelay.json"
+const dashboardFile = "grafana/dashboards/riftrelay.json"
 
 type dashboard struct {
 	UID        string
@@ -135,7 +135,7 @@ type rule struct {
 func alerts(t *testing.T) []rule {
 	t.Helper()
 	var file struct{ Groups []struct{ Rules []rule } }
-	if err := yaml.Unmarshal([]byte(read(t, "deploy/prometheus/alerts.yml")), &file); err != nil {
+	if err := yaml.Unmarshal([]byte(read(t, "grafana/alerts.yml")), &file); err != nil {
 		t.Fatal(err)
 	}
 	var all []rule
@@ -159,7 +159,7 @@ func TestAlertsAreExplainedAndTested(t *testing.T) {
 			} `yaml:"alert_rule_test"`
 		}
 	}
-	if err := yaml.Unmarshal([]byte(read(t, "deploy/prometheus/alerts_test.yml")), &file); err != nil {
+	if err := yaml.Unmarshal([]byte(read(t, "grafana/alerts_test.yml")), &file); err != nil {
 		t.Fatal(err)
 	}
 	comes, stays := map[string]bool{}, map[string]bool{}
@@ -195,6 +195,6 @@ func TestAlertsAreExplainedAndTested(t *testing.T) {
 
 func TestAlertsComeWhenTheyShould(t *testing.T) {
 	promtool := need(t, "promtool", "prometheus")
-	output(t, root+"/deploy/prometheus", promtool, "test", "rules", "alerts_test.yml")
-	output(t, root+"/deploy/prometheus", promtool, "check", "config", "prometheus.yml")
+	output(t, root+"/grafana", promtool, "test", "rules", "alerts_test.yml")
+	output(t, root+"/grafana", promtool, "check", "config", "prometheus.yml")
 }

@@ -12,6 +12,7 @@ import (
 
 // compose is what the tests look at of a compose file.
 type compose struct {
+	Name     string
 	Services map[string]struct {
 		Image       string
 		Environment map[string]string
@@ -19,6 +20,7 @@ type compose struct {
 		DependsOn   []string `yaml:"depends_on"`
 		Ports       []string
 		ReadOnly    bool `yaml:"read_only"`
+		HealthCheck struct{ Test []string }
 	}
 	Configs map[string]struct{ Content string }
 }
@@ -31,6 +33,35 @@ func TestTheImageListensOnAllInterfaces(t *testing.T) {
 	}
 	if !regexp.MustCompile(`(?m)^ENV LISTEN_ADDR=\* `).Match(text) {
 		t.Error("the Dockerfile doesn't set LISTEN_ADDR")
+	}
+}
+
+// The compose file of the relay's first version, in a clone of this one, finds what it mounts. Its project is the same, so
+// that the containers of this one replace its.
+func TestLayoutOfTheFirstVersion(t *testing.T) {
+	for _, file := range []string{
+		".env.example", "docker-compose.yml", "Dockerfile", "grafana/prometheus.yml", "grafana/dashboards/riftrelay.json",
+		"grafana/provisioning/dashboards/dashboards.yml", "grafana/provisioning/datasources/prometheus.yml",
+	} {
+		if _, err := os.Stat("../../" + file); err != nil {
+			t.Error(err)
+		}
+	}
+	text, err := os.ReadFile("../../docker-compose.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c compose
+	if err := yaml.Unmarshal(text, &c); err != nil || c.Name != "riftrelay" {
+		t.Errorf("the project is %q %v", c.Name, err)
+	}
+	check := c.Services["riftrelay"].HealthCheck.Test
+	if !slices.Equal(check, []string{"CMD", "/riftrelay", "healthcheck"}) {
+		t.Errorf("health check %q: the image has no shell", check)
+	}
+	image, err := os.ReadFile("../../Dockerfile")
+	if want := `CMD ["` + strings.Join(check[1:], `", "`) + `"]`; err != nil || !strings.Contains(string(image), want) {
+		t.Errorf("the image's health check isn't %s %v", want, err)
 	}
 }
 
