@@ -37,7 +37,7 @@ func (c *leaving) Err() error {
 // next call goes at once.
 func TestGrantedWhileLeaving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.Burst}, "2:10", "50:10")
+		l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.PacingBurst}, "2:10", "50:10")
 		first, err := l.Acquire(t.Context(), r, riftrelay.Options{}) // the last one of the window
 		if err != nil {
 			t.Fatal(err)

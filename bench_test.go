@@ -111,7 +111,7 @@ func limiterWith(tb testing.TB, keys, hosts, methods int) (*riftrelay.Limiter, [
 	if err != nil {
 		tb.Fatal(err)
 	}
-	cfg := riftrelay.Config{Table: t, Pacing: riftrelay.Burst, QueueCapacity: 200_000, QueueTotal: 200_000, AdmissionTimeout: -1}
+	cfg := riftrelay.Config{Table: t, Pacing: riftrelay.PacingBurst, QueueCapacity: 200_000, QueueTotal: 200_000, AdmissionTimeout: -1}
 	for i := range keys {
 		cfg.Keys = append(cfg.Keys, riftrelay.Key{Value: fmt.Sprintf("RGAPI-%d", i)})
 	}

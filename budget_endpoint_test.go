@@ -22,7 +22,7 @@ func crawl(t *testing.T, o riftrelay.ShareOverride, urls ...string) *labelled {
 	t.Helper()
 	const w = 10 * time.Second
 	s := simulate(t, riotsim.Config{AppLimits: rules("100:10"), MethodLimits: rules("1000:10"), Latency: steady, Seed: 1},
-		riftrelay.Config{Pacing: riftrelay.Burst, AdmissionTimeout: -1, Budgets: []riftrelay.Budget{{Name: "b", Share: 0.4, Overrides: []riftrelay.ShareOverride{o}}}})
+		riftrelay.Config{Pacing: riftrelay.PacingBurst, AdmissionTimeout: -1, Budgets: []riftrelay.Budget{{Name: "b", Share: 0.4, Overrides: []riftrelay.ShareOverride{o}}}})
 	b := label(s)
 	ctx, stop := context.WithCancel(t.Context())
 	time.AfterFunc(5*w, stop)

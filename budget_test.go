@@ -81,7 +81,7 @@ func rules(limit string) []riotsim.Rule { return []riotsim.Rule{{Limit: limit}} 
 // several methods: the budget stays under its ceiling in every interval, and
 // uses it; the application's limit is used as without budgets.
 func TestBudgetCeiling(t *testing.T) {
-	for _, pacing := range []float64{riftrelay.Spread, 0.25, riftrelay.Burst} {
+	for _, pacing := range []riftrelay.Pacing{riftrelay.PacingSpread, riftrelay.PacingShare(0.25), riftrelay.PacingBurst} {
 		for _, windows := range []riotsim.WindowKind{riotsim.Fixed, riotsim.Sliding} {
 			t.Run(fmt.Sprintf("b=%v/%v", pacing, windows), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestBudgetNeverBlocksOthers(t *testing.T) {
 			t.Run(fmt.Sprintf("%v before %v", priority, others), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := simulate(t, riotsim.Config{AppLimits: rules("100:120"), MethodLimits: rules(riotsim.NoLimit), Latency: steady},
-						riftrelay.Config{Pacing: riftrelay.Burst, AdmissionTimeout: -1, Budgets: []riftrelay.Budget{{Name: "small", Share: 0.01, Hard: true}}})
+						riftrelay.Config{Pacing: riftrelay.PacingBurst, AdmissionTimeout: -1, Budgets: []riftrelay.Budget{{Name: "small", Share: 0.01, Hard: true}}})
 					b := label(s)
 					if err := get(t.Context(), s.client, status); err != nil { // learns the limits
 						t.Fatal(err)
@@ -163,7 +163,7 @@ func TestBudgetNeverBlocksOthers(t *testing.T) {
 func TestBudgetFollowsTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, riotsim.Config{AppLimits: rules("100:10"), MethodLimits: rules(riotsim.NoLimit), Latency: steady},
-			riftrelay.Config{Pacing: riftrelay.Burst, AdmissionTimeout: -1, Budgets: []riftrelay.Budget{{Name: "b", Share: 0.3}}})
+			riftrelay.Config{Pacing: riftrelay.PacingBurst, AdmissionTimeout: -1, Budgets: []riftrelay.Budget{{Name: "b", Share: 0.3}}})
 		b := label(s)
 		ctx, stop := context.WithCancel(t.Context())
 		start := time.Now()
@@ -246,7 +246,7 @@ func TestBudgetConfigErrors(t *testing.T) {
 // What a budget uses is seen, and that its calls wait for it.
 func TestBudgetSnapshot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.Burst, Budgets: []riftrelay.Budget{
+		l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.PacingBurst, Budgets: []riftrelay.Budget{
 			{Name: "Crawler", Share: 0.07, Overrides: []riftrelay.ShareOverride{{Host: "kr", Path: "/", Share: 0.01}, {Path: "/lol", Share: 0.02, Below: true}}},
 		}}, "100:10", "50:10")
 		defer l.Close()

@@ -26,7 +26,7 @@ func nowOrNever(ctx context.Context) context.Context {
 // one that is of both has one.
 func TestWithKeyHasABudgetOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := simulate(t, riotsim.Config{Requests: -1, AppLimits: []riotsim.Rule{{Limit: "3:10"}}}, riftrelay.Config{Pacing: riftrelay.Burst})
+		s := simulate(t, riotsim.Config{Requests: -1, AppLimits: []riotsim.Rule{{Limit: "3:10"}}}, riftrelay.Config{Pacing: riftrelay.PacingBurst})
 		for _, key := range []string{"", "RGAPI-user-1", "RGAPI-user-2"} {
 			ctx := onKey(t.Context(), key)
 			for range 3 {
@@ -190,7 +190,7 @@ func TestWithKeyIsBounded(t *testing.T) {
 // go on with it, and with all that counts on it.
 func TestWithKeyMovesWithSetKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := simulate(t, riotsim.Config{Requests: -1, AppLimits: []riotsim.Rule{{Limit: "2:10"}}}, riftrelay.Config{Pacing: riftrelay.Burst})
+		s := simulate(t, riotsim.Config{Requests: -1, AppLimits: []riotsim.Rule{{Limit: "2:10"}}}, riftrelay.Config{Pacing: riftrelay.PacingBurst})
 		own := onKey(t.Context(), canaryA)
 		for range 2 {
 			s.statusOf(t, own, byPUUID)
@@ -228,7 +228,7 @@ func TestWithKeyMovesWithSetKeys(t *testing.T) {
 // A restart forgets no call of any key, and knows none of the keys.
 func TestWithKeyOutlivesARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := simulate(t, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: "3:10"}}}, riftrelay.Config{Pacing: riftrelay.Burst})
+		s := simulate(t, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: "3:10"}}}, riftrelay.Config{Pacing: riftrelay.PacingBurst})
 		own := onKey(t.Context(), canaryA)
 		for range 3 {
 			s.statusOf(t, own, byPUUID)
@@ -238,7 +238,7 @@ func TestWithKeyOutlivesARestart(t *testing.T) {
 		if err := s.limiter.SaveState(&saved); err != nil {
 			t.Fatal(err)
 		}
-		next, err := riftrelay.New(riftrelay.Config{Keys: []riftrelay.Key{{Value: oneKey}}, Pacing: riftrelay.Burst, Table: table})
+		next, err := riftrelay.New(riftrelay.Config{Keys: []riftrelay.Key{{Value: oneKey}}, Pacing: riftrelay.PacingBurst, Table: table})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,7 +264,7 @@ func TestWithKeyOutlivesARestart(t *testing.T) {
 // Replicas share what users' keys allow, without a word of who they are.
 func TestWithKeyAndAStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFlock(t, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: "10:10"}}}, riftrelay.Config{Pacing: riftrelay.Burst}, time.Millisecond, time.Millisecond)
+		f := newFlock(t, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: "10:10"}}}, riftrelay.Config{Pacing: riftrelay.PacingBurst}, time.Millisecond, time.Millisecond)
 		ctx, stop := context.WithTimeout(onKey(t.Context(), canaryA), time.Minute)
 		defer stop()
 		var wg sync.WaitGroup

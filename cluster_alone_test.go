@@ -18,7 +18,7 @@ import (
 // They go by Riot's counts and leave the others theirs.
 func TestReplicasStartWithoutTheStore(t *testing.T) {
 	for _, late := range []int{1, 2} {
-		for _, pacing := range []float64{riftrelay.Spread, riftrelay.Burst} {
+		for _, pacing := range []riftrelay.Pacing{riftrelay.PacingSpread, riftrelay.PacingBurst} {
 			t.Run(fmt.Sprintf("%d/b=%v", late, pacing), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					began := time.Now()
@@ -71,7 +71,7 @@ func TestShareOfLessThanACall(t *testing.T) {
 					trips[i] = time.Millisecond
 				}
 				lib := patient
-				lib.Pacing = riftrelay.Burst
+				lib.Pacing = riftrelay.PacingBurst
 				f := newFlock(t, cfg, lib, trips...)
 				during(t, 400*time.Second, func(ctx context.Context, wg *sync.WaitGroup) {
 					for _, r := range f.replicas {
@@ -98,7 +98,7 @@ func TestShareOfLessThanACall(t *testing.T) {
 func TestStoreForgetsAndGoesAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lib := patient
-		lib.Pacing = riftrelay.Burst
+		lib.Pacing = riftrelay.PacingBurst
 		f := newFlock(t, oneLimit("100:2"), lib, time.Millisecond, time.Millisecond, time.Millisecond)
 		during(t, 100*time.Second, func(ctx context.Context, wg *sync.WaitGroup) {
 			for i, r := range f.replicas { // with beats that are apart
@@ -153,7 +153,7 @@ func (s *jumpy) Beat(ctx context.Context, replica string, keys []limit.KeyHealth
 func TestStoreClockJumpsAndForgetsReplicas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lib := patient
-		lib.Pacing = riftrelay.Burst
+		lib.Pacing = riftrelay.PacingBurst
 		f := newFlock(t, oneLimit("100:2"), lib)
 		var jumped atomic.Bool
 		f.wrap = func(s limit.Store) limit.Store { return &jumpy{Store: s, jumped: &jumped} }

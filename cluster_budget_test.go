@@ -15,16 +15,16 @@ import (
 func TestBudgetsOfReplicas(t *testing.T) {
 	const window, share = 10 * time.Second, 75 // of 300
 	for _, c := range []struct {
-		pacing float64
+		pacing riftrelay.Pacing
 		others int        // calls without a budget that wait on each replica
 		least  [2]float64 // of its share, that a replica has in two windows, and in four
 	}{
-		{riftrelay.Spread, 0, [2]float64{0.95, 0.95}},
-		{riftrelay.Spread, 100, [2]float64{0.95, 0.95}},
-		{riftrelay.Burst, 0, [2]float64{0.95, 0.95}},
+		{riftrelay.PacingSpread, 0, [2]float64{0.95, 0.95}},
+		{riftrelay.PacingSpread, 100, [2]float64{0.95, 0.95}},
+		{riftrelay.PacingBurst, 0, [2]float64{0.95, 0.95}},
 		// A window's calls go at once: whose budget isn't free again by then has
 		// to wait for the next.
-		{riftrelay.Burst, 100, [2]float64{0.5, 0.7}},
+		{riftrelay.PacingBurst, 100, [2]float64{0.5, 0.7}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			lib := patient
@@ -62,7 +62,7 @@ func TestBudgetsOfReplicas(t *testing.T) {
 								n++
 							}
 						}
-						if least := c.least[span/4]; n < int(least*float64(fair)) || n > fair+4+int(c.pacing)*share/3 {
+						if least := c.least[span/4]; n < int(least*float64(fair)) || n > fair+4+int(c.pacing.Share())*share/3 {
 							t.Errorf("b=%v, %d others: replica %d has %d in %d windows, its share is %d", c.pacing, c.others, i, n, span, fair)
 						}
 					}

@@ -17,7 +17,7 @@ import (
 func TestEstimateKnowsWhatOthersUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lib := patient
-		lib.Pacing = riftrelay.Burst
+		lib.Pacing = riftrelay.PacingBurst
 		f := newFlock(t, oneLimit("100:10"), lib, time.Millisecond, 10*time.Millisecond)
 		idle := f.replicas[1]
 		if err := get(t.Context(), idle.client, byPUUID); err != nil {

@@ -35,7 +35,7 @@ func during(t *testing.T, d time.Duration, do func(ctx context.Context, wg *sync
 }
 
 func TestSmallDemandNeverStarves(t *testing.T) {
-	for _, pacing := range []float64{riftrelay.Spread, riftrelay.Burst} {
+	for _, pacing := range []riftrelay.Pacing{riftrelay.PacingSpread, riftrelay.PacingBurst} {
 		t.Run(fmt.Sprint("b=", pacing), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				lib := patient
@@ -86,7 +86,7 @@ func TestSmallDemandNeverStarves(t *testing.T) {
 
 func TestEightReplicasAreEven(t *testing.T) {
 	for seed := range soaks(1) {
-		for _, pacing := range []float64{riftrelay.Spread, riftrelay.Burst} {
+		for _, pacing := range []riftrelay.Pacing{riftrelay.PacingSpread, riftrelay.PacingBurst} {
 			t.Run(fmt.Sprintf("seed=%d/b=%v", seed, pacing), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					trips := []time.Duration{200 * time.Microsecond, 500 * time.Microsecond, time.Millisecond, 2 * time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 15 * time.Millisecond, 20 * time.Millisecond}
@@ -122,7 +122,7 @@ func TestEightReplicasAreEven(t *testing.T) {
 }
 
 func TestHighOfOneReplicaBeforeNormalOfAnother(t *testing.T) {
-	for _, pacing := range []float64{riftrelay.Spread, riftrelay.Burst} {
+	for _, pacing := range []riftrelay.Pacing{riftrelay.PacingSpread, riftrelay.PacingBurst} {
 		t.Run(fmt.Sprint("b=", pacing), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				lib := patient
@@ -170,7 +170,7 @@ func TestStoreAddsOneTrip(t *testing.T) {
 		cfg := oneLimit("500:10")
 		cfg.Latency = riotsim.Latency{Up: 25 * time.Millisecond, Down: 25 * time.Millisecond}
 		lib := patient
-		lib.Pacing = riftrelay.Burst
+		lib.Pacing = riftrelay.PacingBurst
 		f := newFlock(t, cfg, lib, trip, trip)
 		for _, r := range f.replicas {
 			for range 5 { // what is to be learned

@@ -14,7 +14,7 @@ import (
 // scenario disturbs three replicas with a backlog on 100:2 for a minute.
 func scenario(t *testing.T, name string, seeds int, lib riftrelay.Config, disturb func(t *testing.T, f *flock, seed int), after func(t *testing.T, f *flock, began time.Time)) {
 	for seed := range soaks(seeds) {
-		for _, pacing := range []float64{riftrelay.Spread, riftrelay.Burst} {
+		for _, pacing := range []riftrelay.Pacing{riftrelay.PacingSpread, riftrelay.PacingBurst} {
 			t.Run(fmt.Sprintf("%s/seed=%d/b=%v", name, seed, pacing), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					began := time.Now()
@@ -51,7 +51,7 @@ func (f *flock) mustBeFull(t *testing.T, began time.Time, from time.Duration) {
 	full := 50 * span.Seconds()
 	n := float64(f.between(began, from, 58*time.Second))
 	t.Logf("%.3f of the full rate", n/full)
-	if n < 0.95*full-float64(f.lib.Pacing)*100 { // a window's calls come at once then
+	if n < 0.95*full-f.lib.Pacing.Share()*100 { // a window's calls come at once then
 		t.Errorf("%v calls from %v on, want %v", n, from, full)
 	}
 }
@@ -194,7 +194,7 @@ func TestStoreThatOnlyBeats(t *testing.T) {
 // goes on by himself, which would take from what the others use.
 func TestOneLostQuestionIsNoLoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := loadedFlock(t, riftrelay.Spread, 60*time.Second, func(f *flock) {
+		f := loadedFlock(t, riftrelay.PacingSpread, 60*time.Second, func(f *flock) {
 			for range 20 {
 				time.Sleep(2 * time.Second)
 				r := f.replicas[0]

@@ -239,7 +239,7 @@ func jain(shares []float64) float64 {
 }
 
 // loadedFlock is three replicas with a backlog on a production key.
-func loadedFlock(t *testing.T, pacing float64, during time.Duration, disturb func(f *flock)) *flock {
+func loadedFlock(t *testing.T, pacing riftrelay.Pacing, during time.Duration, disturb func(f *flock)) *flock {
 	f := newFlock(t, riotsim.Config{
 		AppLimits: []riotsim.Rule{{Limit: "500:10,30000:600"}}, MethodLimits: []riotsim.Rule{{Limit: "2000:60"}}, Windows: riotsim.Sliding,
 		Latency: riotsim.Latency{Up: 20 * time.Millisecond, UpJitter: 20 * time.Millisecond, Down: 20 * time.Millisecond, DownJitter: 20 * time.Millisecond},

@@ -29,7 +29,7 @@ func TestReplicasBesideOthers(t *testing.T) {
 		{"20:1,100:120", 100, 120 * time.Second, 0.3, 0.95},
 	} {
 		for _, share := range []float64{0.5, 0.95} {
-			for _, pacing := range []float64{riftrelay.Spread, riftrelay.Burst} {
+			for _, pacing := range []riftrelay.Pacing{riftrelay.PacingSpread, riftrelay.PacingBurst} {
 				t.Run(fmt.Sprintf("%s/%v/b=%v", set.limit, share, pacing), func(t *testing.T) {
 					if thinned(t, 4) {
 						return

@@ -100,7 +100,7 @@ func TestKeyFoundDeadByOneIsSuspectedByAll(t *testing.T) {
 
 // Replicas at different distances from Riot: J covers the difference.
 func TestReplicasAtDifferentDistances(t *testing.T) {
-	for _, pacing := range []float64{riftrelay.Spread, riftrelay.Burst} {
+	for _, pacing := range []riftrelay.Pacing{riftrelay.PacingSpread, riftrelay.PacingBurst} {
 		for seed := range soaks(2) {
 			synctest.Test(t, func(t *testing.T) {
 				lib := patient

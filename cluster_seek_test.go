@@ -31,7 +31,7 @@ func TestKeysChangeWhileCallsWaitForTheStore(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%d", c.name, replicas), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					lib := patient
-					lib.Pacing, lib.Keys = riftrelay.Burst, c.keys
+					lib.Pacing, lib.Keys = riftrelay.PacingBurst, c.keys
 					trips := make([]time.Duration, replicas)
 					for i := range trips {
 						trips[i] = time.Millisecond

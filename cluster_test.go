@@ -18,7 +18,7 @@ func TestReplicasUseTheLimitTogether(t *testing.T) {
 		n   int
 		w   time.Duration
 	}{{"20:1,100:120", 100, 120 * time.Second}, {"500:10,30000:600", 500, 10 * time.Second}, {"100:1", 100, time.Second}} {
-		for _, pacing := range []float64{riftrelay.Spread, riftrelay.Burst} {
+		for _, pacing := range []riftrelay.Pacing{riftrelay.PacingSpread, riftrelay.PacingBurst} {
 			t.Run(fmt.Sprintf("%s/b=%v", set.app, pacing), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					f := newFlock(t, riotsim.Config{
@@ -54,7 +54,7 @@ func TestReplicasUseTheLimitTogether(t *testing.T) {
 						// a slot of 2 ms; its report takes half a trip to the store, 4 ms
 						// on average: 1/1.056 is 0.947.
 						want = 0.945
-						if pacing == riftrelay.Spread {
+						if pacing == riftrelay.PacingSpread {
 							// A permit takes up room from when it is granted. With
 							// spread that is up to 20 ms and twice the trip before it
 							// starts, on average half of that, 17 ms: 1/1.073 is 0.932.
@@ -71,7 +71,7 @@ func TestReplicasUseTheLimitTogether(t *testing.T) {
 }
 
 func TestStoreAwayAndBack(t *testing.T) {
-	for _, pacing := range []float64{riftrelay.Spread, riftrelay.Burst} {
+	for _, pacing := range []riftrelay.Pacing{riftrelay.PacingSpread, riftrelay.PacingBurst} {
 		t.Run(fmt.Sprint("b=", pacing), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
@@ -96,7 +96,7 @@ func TestStoreAwayAndBack(t *testing.T) {
 }
 
 func TestStoreForgets(t *testing.T) {
-	for _, pacing := range []float64{riftrelay.Spread, riftrelay.Burst} {
+	for _, pacing := range []riftrelay.Pacing{riftrelay.PacingSpread, riftrelay.PacingBurst} {
 		t.Run(fmt.Sprint("b=", pacing), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := loadedFlock(t, pacing, 130*time.Second, func(f *flock) {

@@ -47,7 +47,7 @@ func (s *layout) Beat(ctx context.Context, replica string, keys []limit.KeyHealt
 // its charges otherwise: meanwhile each keeps to its share, and nothing is over
 // any limit; it is said once; then the new ones share all.
 func TestReplicasOfTwoVersions(t *testing.T) {
-	for _, pacing := range []float64{riftrelay.Spread, riftrelay.Burst} {
+	for _, pacing := range []riftrelay.Pacing{riftrelay.PacingSpread, riftrelay.PacingBurst} {
 		synctest.Test(t, func(t *testing.T) {
 			var mu sync.Mutex
 			var told []riftrelay.ChangeEvent

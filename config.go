@@ -28,10 +28,9 @@ type Config struct {
 	// Table maps paths to methods. Nil means route.Default().
 	Table *route.Table
 
-	// Pacing is the burst share b, from 0 to 1: the share of each window that
-	// may be used without pacing. 0 (Spread, the default) sends evenly; 1
-	// (Burst) sends as soon as a slot is free.
-	Pacing float64
+	// Pacing says which share of each window goes at once, and which is spread.
+	// The zero value is PacingBalanced.
+	Pacing Pacing
 
 	// Margin is J, the longest that a call is allowed to take on its way to Riot:
 	// a call counts against a window until the window's length after its answer,
@@ -117,12 +116,6 @@ func (k Key) GoString() string { return fmt.Sprintf("riftrelay.Key{Name: %q}", k
 // MarshalJSON gives the name alone, so that a printed Config hides its keys.
 func (k Key) MarshalJSON() ([]byte, error) { return json.Marshal(k.Name) }
 
-// The two ends of Config.Pacing.
-const (
-	Spread = 0.0 // evenly over the window
-	Burst  = 1.0 // as soon as a slot is free
-)
-
 // Defaults of Config.
 const (
 	DefaultMargin           = 150 * time.Millisecond
@@ -146,8 +139,8 @@ func (c Config) withDefaults() (Config, []limit.Quota, error) {
 	if c.Table == nil {
 		c.Table = route.Default()
 	}
-	if !(c.Pacing >= 0 && c.Pacing <= 1) { // also refuses NaN
-		bad("Pacing", c.Pacing, "0 (spread) to 1 (burst)")
+	if c.Pacing > PacingBurst {
+		bad("Pacing", uint8(c.Pacing), "PacingBalanced, PacingSpread, PacingBurst or what PacingShare makes")
 	}
 	if c.Margin == 0 {
 		c.Margin = DefaultMargin

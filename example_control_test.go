@@ -15,10 +15,10 @@ import (
 	"riftrelay/route"
 )
 
-// Spread (the default) sends evenly, Burst as soon as there is room, and any
-// share between does both. It changes while calls wait.
+// PacingSpread sends evenly, PacingBurst as soon as there is room, and the
+// default is half of each. It changes while calls wait.
 func ExampleLimiter_SetPacing() {
-	limiter := must(riftrelay.New(riftrelay.Config{Keys: oneKeyOfYours, Pacing: riftrelay.Spread}))
+	limiter := must(riftrelay.New(riftrelay.Config{Keys: oneKeyOfYours, Pacing: riftrelay.PacingSpread}))
 	defer limiter.Close()
 	first := must(limiter.Acquire(context.Background(), platformData(), riftrelay.Options{}))
 	first.Sent()
@@ -26,24 +26,20 @@ func ExampleLimiter_SetPacing() {
 	second := must(limiter.Acquire(context.Background(), platformData(), riftrelay.Options{}))
 	defer second.Release()
 
-	for _, share := range []float64{riftrelay.Spread, riftrelay.Burst, 0.5} {
-		if err := limiter.SetPacing(share); err != nil {
-			fmt.Println(err)
-		}
+	for _, share := range []riftrelay.Pacing{riftrelay.PacingSpread, riftrelay.PacingBurst, riftrelay.PacingBalanced} {
+		limiter.SetPacing(share)
 		wait, _, err := limiter.Estimate(platformData(), 1, riftrelay.Options{})
 		fmt.Println(share, wait.Round(time.Second), err)
 	}
-	fmt.Println(limiter.SetPacing(2))
 	// Output:
-	// 0 10s <nil>
-	// 1 0s <nil>
-	// 0.5 0s <nil>
-	// riftrelay: pacing is 2; allowed: 0 (spread) to 1 (burst)
+	// spread 10s <nil>
+	// burst 0s <nil>
+	// balanced 0s <nil>
 }
 
 // Now or never.
 func ExampleLimiter_TryAcquire() {
-	limiter := must(riftrelay.New(riftrelay.Config{Keys: oneKeyOfYours, Pacing: riftrelay.Burst}))
+	limiter := must(riftrelay.New(riftrelay.Config{Keys: oneKeyOfYours, Pacing: riftrelay.PacingBurst}))
 	defer limiter.Close()
 
 	first := must(limiter.Acquire(context.Background(), platformData(), riftrelay.Options{}))

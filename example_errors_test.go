@@ -40,7 +40,7 @@ func ExampleErrQueueFull() {
 // Room comes too late for the context's deadline. The limiter knows that before
 // waiting, and says which limit it is.
 func ExampleErrNotInTime() {
-	limiter := must(riftrelay.New(riftrelay.Config{Keys: oneKeyOfYours, Pacing: riftrelay.Burst}))
+	limiter := must(riftrelay.New(riftrelay.Config{Keys: oneKeyOfYours, Pacing: riftrelay.PacingBurst}))
 	defer limiter.Close()
 	first := must(limiter.Acquire(context.Background(), platformData(), riftrelay.Options{}))
 	first.Sent()

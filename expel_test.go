@@ -21,7 +21,7 @@ func stopMethod(retryAfter string) http.Header {
 // and when it ends; whoever can, stays.
 func TestCooldownRefusesWhoCannotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.Burst}, "1000:1", "1:10")
+		l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.PacingBurst}, "1000:1", "1:10")
 		time.Sleep(time.Minute)
 		p, err := l.Acquire(t.Context(), r, riftrelay.Options{})
 		if err != nil {
@@ -75,7 +75,7 @@ func TestDrainRefusesWhatNoLongerFits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.Burst}, "1000:1", "2:10")
+				l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.PacingBurst}, "1000:1", "2:10")
 				time.Sleep(time.Minute)
 				var permits [2]riftrelay.Permit
 				for i := range permits {

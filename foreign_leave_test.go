@@ -33,7 +33,7 @@ func TestGoesOnAfterOthers(t *testing.T) {
 		w    time.Duration
 	}{{"20:1,100:120", 100, 120 * time.Second}, {"20:1", 20, time.Second}, {"100:10", 100, 10 * time.Second}, {"8:1", 8, time.Second}} {
 		for _, workers := range []int{1, 3, 50} {
-			for _, pacing := range []float64{riftrelay.Spread, riftrelay.Burst} {
+			for _, pacing := range []riftrelay.Pacing{riftrelay.PacingSpread, riftrelay.PacingBurst} {
 				for seed := range uint64(2) {
 					t.Run(fmt.Sprintf("%s/%d/b=%v/%d", limits.riot, workers, pacing, seed), func(t *testing.T) {
 						if thinned(t, 4) {

@@ -27,7 +27,7 @@ func TestOthersOnTheKey(t *testing.T) {
 		{"100:1", 100, time.Second, 10},
 	} {
 		for _, share := range []float64{0.5, 0.95} {
-			for _, pacing := range []float64{riftrelay.Spread, riftrelay.Burst} {
+			for _, pacing := range []riftrelay.Pacing{riftrelay.PacingSpread, riftrelay.PacingBurst} {
 				t.Run(fmt.Sprintf("%s/%v/b=%v", set.limit, share, pacing), func(t *testing.T) {
 					if thinned(t, 4) {
 						return

@@ -232,7 +232,7 @@ func TestThousandGoroutinesAndAClose(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		io.WriteString(w, "{}")
 	}))
-	l, err := riftrelay.New(riftrelay.Config{Keys: []riftrelay.Key{{Name: "main", Value: oneKey}}, Pacing: riftrelay.Burst})
+	l, err := riftrelay.New(riftrelay.Config{Keys: []riftrelay.Key{{Name: "main", Value: oneKey}}, Pacing: riftrelay.PacingBurst})
 	if err != nil {
 		t.Fatal(err)
 	}

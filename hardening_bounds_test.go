@@ -32,7 +32,7 @@ func TestJunkIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := riftrelay.New(riftrelay.Config{Table: open, Pacing: riftrelay.Burst, Keys: []riftrelay.Key{{Value: oneKey}}})
+	l, err := riftrelay.New(riftrelay.Config{Table: open, Pacing: riftrelay.PacingBurst, Keys: []riftrelay.Key{{Value: oneKey}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func everyWaitEnds(t *testing.T, r *rand.Rand) {
 			{Kind: riotsim.Service, Wait: -1, Chance: 0.03}, {Kind: riotsim.Untyped, Bare: true, Chance: 0.03}, {Kind: riotsim.Method, Bare: true, Wait: -1, Chance: 0.02},
 			{Hang: time.Minute, Chance: 0.03}, {Reset: true, Chance: 0.05}, {Status: 401, Chance: 0.01}, {Gateway: true, Chance: 0.05},
 		},
-	}, riftrelay.Config{Pacing: []float64{0, 0.25, 1}[r.IntN(3)], QueueCapacity: 30, Keys: twoKeys()})
+	}, riftrelay.Config{Pacing: pacings[r.IntN(len(pacings))], QueueCapacity: 30, Keys: twoKeys()})
 	s.client.Transport.(*riftrelay.Transport).Timeout = 10 * time.Second
 	urls := []string{byPUUID, mastery, status, strings.Replace(byPUUID, "euw1", "kr", 1)}
 	var all sync.WaitGroup

@@ -69,7 +69,7 @@ func TestIDsShareOneBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, riotsim.Config{
 			AppLimits: []riotsim.Rule{{Limit: riotsim.Large}}, MethodLimits: []riotsim.Rule{{Limit: "100:1"}}, Latency: delays[0].latency,
-		}, riftrelay.Config{Pacing: riftrelay.Burst, AdmissionTimeout: -1})
+		}, riftrelay.Config{Pacing: riftrelay.PacingBurst, AdmissionTimeout: -1})
 		next := make(chan string)
 		go func() {
 			defer close(next)
@@ -101,7 +101,7 @@ func TestIDsShareOneBudget(t *testing.T) {
 // R4: each host has budgets of its own, as account-v1 has on its three.
 func TestHostsHaveBudgetsOfTheirOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := simulate(t, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: "20:60"}}}, riftrelay.Config{Pacing: riftrelay.Burst})
+		s := simulate(t, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: "20:60"}}}, riftrelay.Config{Pacing: riftrelay.PacingBurst})
 		time.Sleep(time.Second)
 		begin := time.Now()
 		for _, host := range []string{"americas", "asia", "europe"} {
@@ -166,7 +166,7 @@ func TestOddCounts(t *testing.T) {
 				s := simulate(t, riotsim.Config{
 					AppLimits: []riotsim.Rule{{Limit: "10:1,50:20"}},
 					Faults:    []riotsim.Fault{{Header: http.Header{"X-App-Rate-Limit-Count": {counts}}, Skip: 3, Chance: 0.1}},
-				}, riftrelay.Config{Pacing: riftrelay.Burst, AdmissionTimeout: -1})
+				}, riftrelay.Config{Pacing: riftrelay.PacingBurst, AdmissionTimeout: -1})
 				ctx, stop := context.WithCancel(t.Context())
 				time.AfterFunc(2*time.Minute, stop)
 				backlog(ctx, t, s.client, 60, byPUUID).Wait()

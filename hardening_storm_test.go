@@ -41,7 +41,7 @@ func TestStormIsWhatWasInFlight(t *testing.T) {
 							}
 							return nil
 						},
-					}, riftrelay.Config{Pacing: riftrelay.Burst})
+					}, riftrelay.Config{Pacing: riftrelay.PacingBurst})
 					if err := get(t.Context(), s.client, byPUUID); err != nil {
 						t.Fatal(err)
 					}
@@ -92,7 +92,7 @@ func TestBare429HoldsItsScope(t *testing.T) {
 					s := simulate(t, riotsim.Config{
 						AppLimits: []riotsim.Rule{{Limit: riotsim.Large}},
 						Faults:    []riotsim.Fault{{Kind: kind, Bare: true, Wait: wait, Skip: 1, Times: 1}},
-					}, riftrelay.Config{Pacing: riftrelay.Burst})
+					}, riftrelay.Config{Pacing: riftrelay.PacingBurst})
 					if err := get(t.Context(), s.client, byPUUID); err != nil {
 						t.Fatal(err)
 					}
@@ -136,7 +136,7 @@ func TestRetriesEnd(t *testing.T) {
 	for _, kind := range everyKind {
 		t.Run(kind.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := simulate(t, riotsim.Config{Faults: []riotsim.Fault{{Kind: kind, Wait: time.Second}}}, riftrelay.Config{Pacing: riftrelay.Burst})
+				s := simulate(t, riotsim.Config{Faults: []riotsim.Fault{{Kind: kind, Wait: time.Second}}}, riftrelay.Config{Pacing: riftrelay.PacingBurst})
 				const clients, most = 10, time.Minute
 				begin := time.Now()
 				ctx := riftrelay.WithOptions(t.Context(), riftrelay.Options{MaxWait: most})
@@ -172,7 +172,7 @@ func TestOneRegionDoesNotSlowAnother(t *testing.T) {
 				fault.Host = "euw1"
 				s := simulate(t, riotsim.Config{
 					AppLimits: []riotsim.Rule{{Limit: "100:10"}}, Faults: []riotsim.Fault{fault}, Latency: delays[1].latency,
-				}, riftrelay.Config{Pacing: riftrelay.Burst, AdmissionTimeout: -1})
+				}, riftrelay.Config{Pacing: riftrelay.PacingBurst, AdmissionTimeout: -1})
 				ctx, stop := context.WithCancel(t.Context())
 				time.AfterFunc(60*time.Second, stop)
 				var all sync.WaitGroup

@@ -29,7 +29,7 @@ func TestServiceTroubleStaysWhereItIs(t *testing.T) {
 					AppLimits: []riotsim.Rule{{Limit: "100:10"}}, MethodLimits: []riotsim.Rule{{Limit: riotsim.NoLimit}},
 					Faults:  []riotsim.Fault{{Kind: kind, Method: "summoner-v4", Host: "euw1"}},
 					Latency: delays[1].latency,
-				}, riftrelay.Config{Pacing: riftrelay.Burst, AdmissionTimeout: -1, Keys: []riftrelay.Key{{Value: "RGAPI-a"}, {Value: "RGAPI-b"}}})
+				}, riftrelay.Config{Pacing: riftrelay.PacingBurst, AdmissionTimeout: -1, Keys: []riftrelay.Key{{Value: "RGAPI-a"}, {Value: "RGAPI-b"}}})
 				ctx, stop := context.WithCancel(t.Context())
 				time.AfterFunc(100*time.Second, stop)
 				a := backlog(ctx, t, s.client, 5, byPUUID)
@@ -61,7 +61,7 @@ func TestServiceTroubleStaysWhereItIs(t *testing.T) {
 // A 429 that doesn't say how long is backed off from, 1, 2, 4 … 30 s.
 func TestBackOffWithoutRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := simulate(t, riotsim.Config{Faults: []riotsim.Fault{{Kind: riotsim.Service, Wait: -1, Times: 8}}}, riftrelay.Config{Pacing: riftrelay.Burst, AdmissionTimeout: -1})
+		s := simulate(t, riotsim.Config{Faults: []riotsim.Fault{{Kind: riotsim.Service, Wait: -1, Times: 8}}}, riftrelay.Config{Pacing: riftrelay.PacingBurst, AdmissionTimeout: -1})
 		ctx, stop := context.WithCancel(t.Context())
 		time.AfterFunc(5*time.Minute, stop)
 		backlog(ctx, t, s.client, 3, byPUUID).Wait()
@@ -92,7 +92,7 @@ func TestOddRetryAfter(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // begins at midnight UTC 2000-01-01
 				s := simulate(t, riotsim.Config{
 					Faults: []riotsim.Fault{{Kind: riotsim.Service, Times: 1, Header: http.Header{"Retry-After": c.values}}},
-				}, riftrelay.Config{Pacing: riftrelay.Burst, AdmissionTimeout: -1})
+				}, riftrelay.Config{Pacing: riftrelay.PacingBurst, AdmissionTimeout: -1})
 				time.Sleep(time.Second)
 				begin := time.Now()
 				if err := get(t.Context(), s.client, byPUUID); err != nil {
@@ -121,7 +121,7 @@ func TestGarbledHeaders(t *testing.T) {
 				s := simulate(t, riotsim.Config{
 					AppLimits: []riotsim.Rule{{Limit: "10:1,50:20"}},
 					Faults:    []riotsim.Fault{{Header: garbled, Skip: 3, Chance: 0.7}},
-				}, riftrelay.Config{Pacing: riftrelay.Burst, AdmissionTimeout: -1})
+				}, riftrelay.Config{Pacing: riftrelay.PacingBurst, AdmissionTimeout: -1})
 				ctx, stop := context.WithCancel(t.Context())
 				time.AfterFunc(2*time.Minute, stop)
 				backlog(ctx, t, s.client, 60, byPUUID).Wait()
@@ -141,7 +141,7 @@ func TestMissingAndShortHeaders(t *testing.T) {
 			s := simulate(t, riotsim.Config{
 				AppLimits: []riotsim.Rule{{Limit: "10:1,50:20"}}, Counts: counts, Order: riotsim.Shuffled,
 				Faults: []riotsim.Fault{{Status: 503, Bare: true, Chance: 0.2}, {Status: 404, Bare: true, Chance: 0.2}, {Gateway: true, Chance: 0.1}},
-			}, riftrelay.Config{Pacing: riftrelay.Burst, AdmissionTimeout: -1})
+			}, riftrelay.Config{Pacing: riftrelay.PacingBurst, AdmissionTimeout: -1})
 			ctx, stop := context.WithCancel(t.Context())
 			time.AfterFunc(2*time.Minute, stop)
 			backlog(ctx, t, s.client, 60, byPUUID).Wait()
@@ -153,7 +153,7 @@ func TestMissingAndShortHeaders(t *testing.T) {
 // R6: limits change while running, both ways; windows come and go.
 func TestLimitsChangeInMidWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := simulate(t, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: "20:1,100:60"}}}, riftrelay.Config{Pacing: riftrelay.Burst, AdmissionTimeout: -1})
+		s := simulate(t, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: "20:1,100:60"}}}, riftrelay.Config{Pacing: riftrelay.PacingBurst, AdmissionTimeout: -1})
 		ctx, stop := context.WithCancel(t.Context())
 		go func() {
 			defer stop()
@@ -185,7 +185,7 @@ func TestLowCountsFreeNothing(t *testing.T) {
 			Latency: riotsim.Latency{Of: func(n uint64) (up, down time.Duration) { // answers overtake each other
 				return time.Duration(n*7919%140) * time.Millisecond, time.Duration(n*104729%3000) * time.Millisecond
 			}},
-		}, riftrelay.Config{Pacing: riftrelay.Burst, AdmissionTimeout: -1})
+		}, riftrelay.Config{Pacing: riftrelay.PacingBurst, AdmissionTimeout: -1})
 		ctx, stop := context.WithCancel(t.Context())
 		time.AfterFunc(10*time.Minute, stop)
 		backlog(ctx, t, s.client, 40, byPUUID).Wait()
@@ -204,7 +204,7 @@ func TestLowCountsFreeNothing(t *testing.T) {
 // one.
 func TestColdStartWith500Waiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := simulate(t, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: riotsim.Large}}, Latency: delays[1].latency}, riftrelay.Config{Pacing: riftrelay.Burst})
+		s := simulate(t, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: riotsim.Large}}, Latency: delays[1].latency}, riftrelay.Config{Pacing: riftrelay.PacingBurst})
 		begin := time.Now()
 		var wg sync.WaitGroup
 		for range 500 {
@@ -262,7 +262,7 @@ func TestUpstreamFaults(t *testing.T) {
 // Names that don't resolve and certificates that aren't Riot's: an error, no
 // charge, and never a connection without checking.
 func TestDNSAndTLSFailures(t *testing.T) {
-	l, err := riftrelay.New(riftrelay.Config{Table: table, Pacing: riftrelay.Burst, Keys: []riftrelay.Key{{Value: oneKey}}})
+	l, err := riftrelay.New(riftrelay.Config{Table: table, Pacing: riftrelay.PacingBurst, Keys: []riftrelay.Key{{Value: oneKey}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func newWeather(t *testing.T, h http.HandlerFunc) *weather {
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	w := &weather{server: server}
-	l, err := riftrelay.New(riftrelay.Config{Table: table, Pacing: riftrelay.Burst, Keys: []riftrelay.Key{{Value: oneKey}}, Hooks: hooksOf(&w.counting)})
+	l, err := riftrelay.New(riftrelay.Config{Table: table, Pacing: riftrelay.PacingBurst, Keys: []riftrelay.Key{{Value: oneKey}}, Hooks: hooksOf(&w.counting)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func TestAddressChanges(t *testing.T) {
 	lead := func(s *httptest.Server) { a := s.Listener.Addr().String(); at.Store(&a) }
 	lead(first)
 
-	l, err := riftrelay.New(riftrelay.Config{Table: table, Pacing: riftrelay.Burst, Keys: []riftrelay.Key{{Value: oneKey}}})
+	l, err := riftrelay.New(riftrelay.Config{Table: table, Pacing: riftrelay.PacingBurst, Keys: []riftrelay.Key{{Value: oneKey}}})
 	if err != nil {
 		t.Fatal(err)
 	}

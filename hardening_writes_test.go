@@ -47,7 +47,7 @@ func TestWritesAreNeverDoubled(t *testing.T) {
 		for verb, url := range map[string]string{http.MethodPost: tournament, http.MethodPut: tournament + "/EUW1-code"} {
 			t.Run(c.name+" "+verb, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					s := simulate(t, riotsim.Config{Faults: []riotsim.Fault{c.fault}, Requests: -1}, riftrelay.Config{Pacing: riftrelay.Burst})
+					s := simulate(t, riotsim.Config{Faults: []riotsim.Fault{c.fault}, Requests: -1}, riftrelay.Config{Pacing: riftrelay.PacingBurst})
 					rt := s.client.Transport.(*riftrelay.Transport)
 					rt.Timeout = 5 * time.Second
 					rt.Retry = riftrelay.Retry{Statuses: []int{500, 502, 503, 504, 520}, Reset: true, Timeout: true}
@@ -80,7 +80,7 @@ func TestWritesInAllWeather(t *testing.T) {
 				{Reset: true, Chance: 0.1}, {Status: 503, Chance: 0.1}, {Hang: time.Minute, Chance: 0.1}, {Gateway: true, Chance: 0.1}, {Truncate: true, Chance: 0.1},
 				{Kind: riotsim.Service, Wait: time.Second, Chance: 0.1},
 			},
-		}, riftrelay.Config{Pacing: riftrelay.Burst, AdmissionTimeout: -1})
+		}, riftrelay.Config{Pacing: riftrelay.PacingBurst, AdmissionTimeout: -1})
 		rt := s.client.Transport.(*riftrelay.Transport)
 		rt.Timeout = 5 * time.Second
 		rt.Retry = riftrelay.Retry{Statuses: []int{502, 503}, Reset: true, Timeout: true}

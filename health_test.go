@@ -27,7 +27,7 @@ const (
 // so.
 func refusing(t *testing.T, status int, refuse func(*http.Request) bool) (*http.Client, *riftrelay.Limiter) {
 	t.Helper()
-	l, err := riftrelay.New(riftrelay.Config{Table: table, Keys: twoKeys()[:1], Pacing: riftrelay.Burst})
+	l, err := riftrelay.New(riftrelay.Config{Table: table, Keys: twoKeys()[:1], Pacing: riftrelay.PacingBurst})
 	if err != nil {
 		t.Fatal(err)
 	}

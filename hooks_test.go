@@ -87,7 +87,7 @@ func (r *recorder) expect(t *testing.T, want ...string) {
 func TestChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		heard := &recorder{began: time.Now()}
-		l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.Burst, Hooks: hooksOf(heard)}, "100:1", "3:10")
+		l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.PacingBurst, Hooks: hooksOf(heard)}, "100:1", "3:10")
 		heard.began = time.Now()
 		const at = "euw1/lol/summoner/v4/summoners/by-puuid/{encryptedPUUID}"
 		heard.expect(t, "0s limit_learned main application euw1 1s 0→100", "0s limit_learned main method "+at+" 10s 0→3")
@@ -179,9 +179,7 @@ func TestHooksUseTheLimiter(t *testing.T) {
 		var l *riftrelay.Limiter
 		use := func() {
 			l.Snapshot()
-			if err := l.SetPacing(riftrelay.Burst); err != nil {
-				t.Error(err)
-			}
+			l.SetPacing(riftrelay.PacingBurst)
 			if _, _, err := l.Estimate(mustMatch(t, mastery), 1, riftrelay.Options{}); err != nil {
 				t.Error(err)
 			}
@@ -278,9 +276,7 @@ func TestHooksThatExit(t *testing.T) {
 		}
 		go p.Observe(200, learned("100:1,1000:10", "100:1"))
 		synctest.Wait()
-		if err := l.SetPacing(1); err != nil {
-			t.Fatal(err)
-		}
+		l.SetPacing(riftrelay.PacingBurst)
 		if n := told.Load(); n != 3 {
 			t.Errorf("%d changes told, want 3", n)
 		}
@@ -333,7 +329,7 @@ func TestSlowHooksLoseChanges(t *testing.T) {
 
 func mustNewQuietly(t testing.TB, hooks riftrelay.Hooks) (*riftrelay.Limiter, route.Route) {
 	t.Helper()
-	l, err := riftrelay.New(riftrelay.Config{Table: table, Keys: []riftrelay.Key{{Value: oneKey}}, Hooks: hooks, Pacing: riftrelay.Burst})
+	l, err := riftrelay.New(riftrelay.Config{Table: table, Keys: []riftrelay.Key{{Value: oneKey}}, Hooks: hooks, Pacing: riftrelay.PacingBurst})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func keyed(t *testing.T, cfg riotsim.Config, keys []riftrelay.Key, groups ...rif
 	if cfg.AppLimits == nil {
 		cfg.AppLimits = []riotsim.Rule{{Limit: riotsim.Large}}
 	}
-	return simulate(t, cfg, riftrelay.Config{Keys: keys, Groups: groups, Pacing: riftrelay.Burst})
+	return simulate(t, cfg, riftrelay.Config{Keys: keys, Groups: groups, Pacing: riftrelay.PacingBurst})
 }
 
 func TestHardeningKeysOneOfTwoIsDead(t *testing.T) {

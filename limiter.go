@@ -70,7 +70,7 @@ func New(cfg Config) (*Limiter, error) {
 		together, parts = nil, dividedMethods(cfg.Aliases)
 	}
 	l.machine = sched.New(sched.Config{
-		Burst:         cfg.Pacing,
+		Burst:         cfg.Pacing.Share(),
 		Margin:        cfg.Margin,
 		MaxMargin:     cfg.MaxMargin,
 		Assumed:       assumed,
@@ -175,17 +175,13 @@ func (l *Limiter) Estimate(r route.Route, n int, o Options) (time.Duration, Wait
 	return max(0, e.Start.Sub(now)), why, nil
 }
 
-// SetPacing changes the burst share for all calls, also those that wait.
-func (l *Limiter) SetPacing(b float64) error {
-	if !(b >= 0 && b <= 1) {
-		return fmt.Errorf("riftrelay: pacing is %v; allowed: 0 (spread) to 1 (burst)", b)
-	}
+// SetPacing changes the pacing of all calls, also of those that wait.
+func (l *Limiter) SetPacing(p Pacing) {
 	l.mu.Lock()
 	defer l.unlock()
 	now := l.now()
-	l.machine.SetBurst(now, b)
+	l.machine.SetBurst(now, p.Share())
 	l.poll(now)
-	return nil
 }
 
 // Drain admits no new calls from now on. Calls in the queues that can start

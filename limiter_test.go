@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"reflect"
 	"strings"
@@ -57,7 +56,7 @@ func learned(app, method string) http.Header {
 
 func TestRejections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.Burst, QueueCapacity: 2, QueueTotal: 3}, "1000:1", "2:10")
+		l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.PacingBurst, QueueCapacity: 2, QueueTotal: 3}, "1000:1", "2:10")
 		second, err := l.TryAcquire(r, riftrelay.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -104,7 +103,7 @@ func TestRejections(t *testing.T) {
 
 		// A wait that becomes too long: predicted to fit, then the answers
 		// that would make room don't come.
-		l2, r2 := mustNew(t, riftrelay.Config{Pacing: riftrelay.Burst}, "1000:1", "2:10")
+		l2, r2 := mustNew(t, riftrelay.Config{Pacing: riftrelay.PacingBurst}, "1000:1", "2:10")
 		p, err := l2.TryAcquire(r2, riftrelay.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -129,7 +128,7 @@ func TestRejections(t *testing.T) {
 
 func TestTimeoutWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.Burst}, "1000:1", "2:10")
+		l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.PacingBurst}, "1000:1", "2:10")
 		time.Sleep(20 * time.Second)
 		var permits []riftrelay.Permit
 		for range 2 { // admitted, and never sent: how long they last is not known
@@ -170,7 +169,7 @@ func TestNoKeys(t *testing.T) {
 
 func TestPermitEndsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.Burst}, "1000:1", "5:10")
+		l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.PacingBurst}, "1000:1", "5:10")
 		first, err := l.TryAcquire(r, riftrelay.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -197,7 +196,7 @@ func TestPermitEndsOnce(t *testing.T) {
 
 func TestCancelledWaitersLeaveAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.Burst}, "1000:1", "1:60")
+		l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.PacingBurst}, "1000:1", "1:60")
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		for range 1000 {
@@ -222,7 +221,7 @@ func TestCancelledWaitersLeaveAtOnce(t *testing.T) {
 
 func TestDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.Burst}, "1000:1", "1:10")
+		l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.PacingBurst}, "1000:1", "1:10")
 		outcome := make([]error, 5)
 		var wg sync.WaitGroup
 		for i := range outcome {
@@ -255,7 +254,7 @@ func TestDrain(t *testing.T) {
 
 func TestEstimateAndPacing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, r := mustNew(t, riftrelay.Config{}, "10:10", "1000:1")
+		l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.PacingSpread}, "10:10", "1000:1")
 		p, err := l.Acquire(t.Context(), r, riftrelay.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -278,23 +277,16 @@ func TestEstimateAndPacing(t *testing.T) {
 			}
 		}()
 		synctest.Wait()
-		if err := l.SetPacing(riftrelay.Burst); err != nil {
-			t.Fatal(err)
-		}
+		l.SetPacing(riftrelay.PacingBurst)
 		if waited := <-released; waited != 0 {
 			t.Errorf("burst lets go what waits: after %v", waited)
-		}
-		for _, b := range []float64{-0.1, 1.1, math.NaN()} {
-			if l.SetPacing(b) == nil {
-				t.Errorf("pacing %v accepted", b)
-			}
 		}
 	})
 }
 
 func TestSnapshot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.Burst}, "20:1,100:120", "30:10")
+		l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.PacingBurst}, "20:1,100:120", "30:10")
 		p, err := l.Acquire(t.Context(), r, riftrelay.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -321,13 +313,13 @@ func TestSnapshot(t *testing.T) {
 func TestConfigErrorsAllAtOnce(t *testing.T) {
 	canary := "RGAPI-" + "CANARY"
 	_, err := riftrelay.New(riftrelay.Config{
-		Pacing: 2, Margin: -1, DefaultAppLimit: "20/1",
+		Pacing: 200, Margin: -1, DefaultAppLimit: "20/1",
 		Keys: []riftrelay.Key{{Name: "a b", Value: canary}, {Value: canary}, {Value: "with space"}},
 	})
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	for _, want := range []string{"Config.Pacing is 2", "Config.Margin is -1ns", "Config.DefaultAppLimit", "Config.Keys[0].Name", "Config.Keys[1].Value", "Config.Keys[2].Value"} {
+	for _, want := range []string{"Config.Pacing is 200", "Config.Margin is -1ns", "Config.DefaultAppLimit", "Config.Keys[0].Name", "Config.Keys[1].Value", "Config.Keys[2].Value"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no word of %s in:\n%v", want, err)
 		}

@@ -20,12 +20,12 @@ func way(up, down time.Duration) riotsim.Latency {
 // manners are the ways in which calls are let go.
 var manners = []struct {
 	name    string
-	pacing  float64
+	pacing  riftrelay.Pacing
 	options riftrelay.Options
 }{
-	{"spread", riftrelay.Spread, riftrelay.Options{}},
-	{"burst", riftrelay.Burst, riftrelay.Options{}},
-	{"high", riftrelay.Spread, riftrelay.Options{Priority: riftrelay.High}},
+	{"spread", riftrelay.PacingSpread, riftrelay.Options{}},
+	{"burst", riftrelay.PacingBurst, riftrelay.Options{}},
+	{"high", riftrelay.PacingSpread, riftrelay.Options{Priority: riftrelay.High}},
 }
 
 // inEveryManner runs a simulation for each set of limits, kind of windows and
@@ -111,7 +111,7 @@ func TestAnswersAfterLongThinking(t *testing.T) {
 		return 10 * time.Millisecond, 510*time.Millisecond + time.Duration(r.Int64N(int64(2500*time.Millisecond)))
 	}}
 	for _, set := range limitSets[:2] {
-		for _, pacing := range []float64{riftrelay.Spread, riftrelay.Burst} {
+		for _, pacing := range []riftrelay.Pacing{riftrelay.PacingSpread, riftrelay.PacingBurst} {
 			t.Run(fmt.Sprintf("%s/b=%v", set.name, pacing), func(t *testing.T) {
 				if thinned(t, 4) {
 					return

@@ -16,7 +16,7 @@ import (
 // the ten minutes for which its least is remembered.
 func TestDelayJumps(t *testing.T) {
 	for _, limits := range []string{"20:1,100:120", "500:10", "100:1"} {
-		for _, pacing := range []float64{riftrelay.Spread, riftrelay.Burst} {
+		for _, pacing := range []riftrelay.Pacing{riftrelay.PacingSpread, riftrelay.PacingBurst} {
 			t.Run(fmt.Sprintf("%s/b=%v", limits, pacing), func(t *testing.T) {
 				if thinned(t, 4) {
 					return

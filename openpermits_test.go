@@ -12,7 +12,7 @@ import (
 // A forgotten permit is found, with its age.
 func TestOpenPermits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.Burst}, "100:1", "50:1")
+		l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.PacingBurst}, "100:1", "50:1")
 		if open := l.OpenPermits(); len(open) != 0 {
 			t.Errorf("of none: %v", open)
 		}
@@ -57,7 +57,7 @@ func TestOpenPermits(t *testing.T) {
 // another call by then.
 func TestPermitEndedTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.Burst}, "3:10", "50:10")
+		l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.PacingBurst}, "3:10", "50:10")
 		first, err := l.Acquire(t.Context(), r, riftrelay.Options{})
 		if err != nil {
 			t.Fatal(err)

@@ -2,7 +2,6 @@ package riftrelay
 
 import (
 	"context"
-	"math"
 	"time"
 
 	"riftrelay/route"
@@ -26,11 +25,6 @@ type Options struct {
 	// that wait take turns by client, so that one client with many calls doesn't
 	// hold up another one. Calls without a name are those of one client.
 	Client string
-
-	// Pacing is the burst share for this call alone. The zero value is that of
-	// the Limiter, see Config.Pacing. Calls of one method with different pacing
-	// don't wait for each other. High priority isn't paced.
-	Pacing Pacing
 
 	// MaxWait bounds the wait for admission, of all tries together. 0 means
 	// Config.AdmissionTimeout; negative (NowOrNever) means not to wait at all.
@@ -72,18 +66,6 @@ const AnyKey Pin = 0
 // KeyAt pins to the key in place i: of Config.Keys, or of the list that SetKeys
 // was given last.
 func KeyAt(i int) Pin { return Pin(i + 1) }
-
-// Pacing is a burst share for one call. The zero value is no choice.
-type Pacing uint8
-
-// PacingOf makes a Pacing of a burst share: Spread, Burst or between, to a
-// hundredth. What lies outside 0 to 1 is the nearest of them.
-func PacingOf(b float64) Pacing {
-	if !(b > 0) { // also NaN
-		return 1
-	}
-	return Pacing(math.Round(100*min(b, 1))) + 1
-}
 
 // Report tells how Transport served a call: see ReportOf.
 type Report struct {

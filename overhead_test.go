@@ -37,7 +37,7 @@ func loopback(tb testing.TB) (plain, ours func()) {
 		io.WriteString(w, "{}")
 	}))
 	base := riftrelay.NewBase(riftrelay.BaseOptions{})
-	l, err := riftrelay.New(riftrelay.Config{Keys: []riftrelay.Key{{Value: oneKey}}, Pacing: riftrelay.Burst})
+	l, err := riftrelay.New(riftrelay.Config{Keys: []riftrelay.Key{{Value: oneKey}}, Pacing: riftrelay.PacingBurst})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 // none races with another. With http.Client.Timeout, the client wraps the body.
 func TestReportsOfASharedContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := simulate(t, riotsim.Config{}, riftrelay.Config{Pacing: riftrelay.Burst})
+		s := simulate(t, riotsim.Config{}, riftrelay.Config{Pacing: riftrelay.PacingBurst})
 		s.client.Timeout = 1 << 40
 		ctx := riftrelay.WithOptions(t.Context(), riftrelay.Options{Priority: riftrelay.High})
 		var all sync.WaitGroup

@@ -40,7 +40,6 @@ func (l *Limiter) request(r route.Route, o *Options, deadline time.Time, front b
 	}
 	req.Budget = l.budgets.on(req.Budget, r)
 	req.Unbound = req.High && req.Budget > 0 && !o.HardBudget && !l.isHard(req.Budget)
-	req.Pacing = uint8(min(o.Pacing, PacingOf(Burst)))
 	req.Group = l.grouping.of(r, o)
 	if o.own != nil {
 		rejected := l.requestOn(o.own, &req)

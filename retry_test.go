@@ -38,7 +38,7 @@ func TestRetries(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := simulate(t, riotsim.Config{Faults: []riotsim.Fault{c.fault}}, riftrelay.Config{Pacing: riftrelay.Burst})
+				s := simulate(t, riotsim.Config{Faults: []riotsim.Fault{c.fault}}, riftrelay.Config{Pacing: riftrelay.PacingBurst})
 				rt := s.client.Transport.(*riftrelay.Transport)
 				rt.Timeout = 5 * time.Second
 				var err error
@@ -71,7 +71,7 @@ func TestRetries(t *testing.T) {
 // In an outage, retries stay a tenth of the calls.
 func TestRetriesAreBudgeted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := simulate(t, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: riotsim.Large}}, Faults: []riotsim.Fault{{Status: 502}}}, riftrelay.Config{Pacing: riftrelay.Burst})
+		s := simulate(t, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: riotsim.Large}}, Faults: []riotsim.Fault{{Status: 502}}}, riftrelay.Config{Pacing: riftrelay.PacingBurst})
 		s.client.Transport.(*riftrelay.Transport).Retry = riftrelay.Retry{Statuses: []int{502}}
 		const calls = 1000
 		for range calls {
@@ -91,7 +91,7 @@ func TestRetryWithinOneDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, riotsim.Config{
 			AppLimits: []riotsim.Rule{{Limit: "1:60"}}, Faults: []riotsim.Fault{{Status: 502, Body: []byte("bad weather"), Count: riotsim.CountYes}},
-		}, riftrelay.Config{Pacing: riftrelay.Burst})
+		}, riftrelay.Config{Pacing: riftrelay.PacingBurst})
 		s.client.Transport.(*riftrelay.Transport).Retry = riftrelay.Retry{Statuses: []int{502}}
 		time.Sleep(time.Second)
 		begin := time.Now()

@@ -51,7 +51,7 @@ func randomSchedule(t *testing.T, r *rand.Rand) {
 			{Gateway: true, Chance: 0.01},
 		},
 		Seed: r.Uint64(),
-	}, riftrelay.Config{Pacing: []float64{0, 0.25, 1}[r.IntN(3)], AdmissionTimeout: -1})
+	}, riftrelay.Config{Pacing: pacings[r.IntN(len(pacings))], AdmissionTimeout: -1})
 	dial := ms(0, 3000)
 	s.wire.Dial = func(n uint64) time.Duration { // 2 % slow dials
 		if n%50 == 7 {
@@ -104,7 +104,7 @@ func TestEvenAfterAPause(t *testing.T) {
 				s := simulate(t, riotsim.Config{
 					AppLimits: []riotsim.Rule{{Limit: set.app}}, MethodLimits: []riotsim.Rule{{Limit: riotsim.NoLimit}},
 					Latency: delays[1].latency,
-				}, riftrelay.Config{AdmissionTimeout: -1})
+				}, riftrelay.Config{Pacing: riftrelay.PacingSpread, AdmissionTimeout: -1})
 				run := func(d time.Duration) {
 					ctx, stop := context.WithCancel(t.Context())
 					time.AfterFunc(d, stop)
@@ -137,7 +137,7 @@ func binding(set limitSet) (n int, w time.Duration) { return set.n, set.w }
 // TestNormalGetsItsShare floods a host with calls of high priority: of what
 // both want, a twentieth stays normal's.
 func TestNormalGetsItsShare(t *testing.T) {
-	for _, pacing := range []float64{riftrelay.Spread, riftrelay.Burst} {
+	for _, pacing := range []riftrelay.Pacing{riftrelay.PacingSpread, riftrelay.PacingBurst} {
 		for name, limits := range map[string][2]string{
 			"application": {"20:1,500:60", riotsim.NoLimit},
 			"method":      {"1000:1", "20:1"},
@@ -182,7 +182,7 @@ func TestMethodsTakeTurns(t *testing.T) {
 		s := simulate(t, riotsim.Config{
 			AppLimits:    []riotsim.Rule{{Limit: "100:10"}},
 			MethodLimits: []riotsim.Rule{{Limit: riotsim.NoLimit}, {Method: "lol-status-v4", Limit: "1:100"}},
-		}, riftrelay.Config{AdmissionTimeout: -1})
+		}, riftrelay.Config{Pacing: riftrelay.PacingSpread, AdmissionTimeout: -1})
 		ctx, stop := context.WithCancel(t.Context())
 		time.AfterFunc(200*time.Second, stop)
 		many := backlog(ctx, t, s.client, 300, byPUUID)
@@ -208,7 +208,7 @@ func TestMethodsTakeTurns(t *testing.T) {
 func TestKeysShareTheLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: "10:1"}, {Key: "RGAPI-c", Limit: "20:1"}}}, riftrelay.Config{
-			Keys: []riftrelay.Key{{Value: "RGAPI-a"}, {Value: "RGAPI-b"}, {Value: "RGAPI-c"}}, AdmissionTimeout: -1, Pacing: riftrelay.Burst,
+			Keys: []riftrelay.Key{{Value: "RGAPI-a"}, {Value: "RGAPI-b"}, {Value: "RGAPI-c"}}, AdmissionTimeout: -1, Pacing: riftrelay.PacingBurst,
 		})
 		ctx, stop := context.WithCancel(t.Context())
 		time.AfterFunc(20*time.Second, stop)
@@ -240,7 +240,7 @@ func TestHungCallsHoldNoSlot(t *testing.T) {
 		s := simulate(t, riotsim.Config{
 			AppLimits: []riotsim.Rule{{Limit: "20:1"}}, MethodLimits: []riotsim.Rule{{Limit: riotsim.NoLimit}},
 			Faults: []riotsim.Fault{{Hang: time.Minute, Chance: 0.1}}, Latency: delays[0].latency,
-		}, riftrelay.Config{Pacing: riftrelay.Burst, AdmissionTimeout: -1})
+		}, riftrelay.Config{Pacing: riftrelay.PacingBurst, AdmissionTimeout: -1})
 		ctx, stop := context.WithCancel(t.Context())
 		time.AfterFunc(100*time.Second, stop)
 		backlog(ctx, t, s.client, 400, byPUUID).Wait()

@@ -132,7 +132,7 @@ func TestUseUnderBacklog(t *testing.T) {
 	for _, set := range limitSets {
 		for _, windows := range []riotsim.WindowKind{riotsim.Fixed, riotsim.Sliding, riotsim.Aligned} {
 			for _, delay := range delays {
-				for _, pacing := range []float64{riftrelay.Spread, 0.25, riftrelay.Burst} {
+				for _, pacing := range []riftrelay.Pacing{riftrelay.PacingSpread, riftrelay.PacingShare(0.25), riftrelay.PacingBurst} {
 					t.Run(fmt.Sprintf("%s/%v/%s/b=%v", set.name, windows, delay.name, pacing), func(t *testing.T) {
 						if thinned(t, 8) {
 							return
@@ -193,7 +193,7 @@ func TestUseWithLearnedMargin(t *testing.T) {
 	for _, set := range limitSets {
 		for _, windows := range []riotsim.WindowKind{riotsim.Fixed, riotsim.Sliding} {
 			for _, delay := range delays[1:] {
-				for _, pacing := range []float64{riftrelay.Spread, riftrelay.Burst} {
+				for _, pacing := range []riftrelay.Pacing{riftrelay.PacingSpread, riftrelay.PacingBurst} {
 					t.Run(fmt.Sprintf("%s/%v/%s/b=%v", set.name, windows, delay.name, pacing), func(t *testing.T) {
 						if thinned(t, 8) {
 							return

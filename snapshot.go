@@ -16,7 +16,7 @@ import (
 type Snapshot struct {
 	At       time.Time
 	Margin   time.Duration // J in force, the largest of all hosts
-	Pacing   float64       // burst share in force
+	Pacing   float64       // share of each window that goes at once
 	Queued   int           // calls waiting, all queues together
 	InFlight int           // calls admitted and not yet answered
 	Draining bool          // closed or about to be
@@ -65,7 +65,6 @@ type ScopeState struct {
 	Cooldown time.Duration // left of a stop after a 429, of the method's also one for all keys; 0 when there is none
 	Cause    LimitKind     // of the cool-down: the 429
 	Windows  []WindowState // Riot's, by length, shortest first; none when Riot tells no limit
-	Own      []WindowState // limits of your own, see Limiter.Limit
 	Budgets  []BudgetState // of those whose calls came here, in the order of Config.Budgets
 }
 
@@ -160,7 +159,6 @@ func (l *Limiter) scopeStates(scopes []sched.ScopeState, names []string) []Scope
 		st := ScopeState{
 			Key: name, Host: scope.Host, Method: scope.Method, Known: scope.Known, Halved: scope.Halved, InFlight: scope.InFlight,
 			Cooldown: scope.Cooldown, Cause: limitKind(scope.Cause), Windows: windows(scope.Windows, scope.InFlight),
-			Own: windows(scope.Own, scope.InFlight),
 		}
 		if scope.Service > st.Cooldown {
 			st.Cooldown, st.Cause = scope.Service, limitKind(scope.ServiceCause)

@@ -87,7 +87,7 @@ func newSocketSoak(t *testing.T, name string, limits [2]string, r *rand.Rand) *s
 		keys = append(keys, riftrelay.Key{Value: fmt.Sprint(oneKey, i)})
 	}
 	s.limiter, err = riftrelay.New(riftrelay.Config{
-		Table: table, Keys: keys, Pacing: []float64{0, 0.25, 1}[r.IntN(3)], AdmissionTimeout: -1, Margin: busyMachine, Hooks: hooksOf(s),
+		Table: table, Keys: keys, Pacing: pacings[r.IntN(len(pacings))], AdmissionTimeout: -1, Margin: busyMachine, Hooks: hooksOf(s),
 	})
 	if err != nil {
 		t.Fatal(err)

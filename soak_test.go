@@ -94,7 +94,7 @@ func newSoak(t *testing.T, limits [2]string, r *rand.Rand) *soak {
 	s := &soak{
 		t: t, r: r, edge: edge, granted: map[*sched.Waiter]func(*sched.Permit){}, wake: limit.Never,
 		m: sched.New(sched.Config{
-			Keys: 1 + r.IntN(2), Burst: []float64{0, 0.25, 1}[r.IntN(3)], Margin: soakMargin, MaxMargin: 2 * time.Second,
+			Keys: 1 + r.IntN(2), Burst: pacings[r.IntN(len(pacings))].Share(), Margin: soakMargin, MaxMargin: 2 * time.Second,
 			Assumed: assumed, Tolerance: limit.DefaultTolerance, QueueCapacity: 1000, QueueTotal: 10000, Start: limit.Instant(soakMargin),
 		}),
 		// All of the variation is there from the start: J learns it from the

@@ -43,7 +43,7 @@ func TestColdStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := overSockets(t, edge, riftrelay.Config{Pacing: riftrelay.Burst})
+	client := overSockets(t, edge, riftrelay.Config{Pacing: riftrelay.PacingBurst})
 	var wg sync.WaitGroup
 	begin := time.Now()
 	for range 200 {
@@ -70,7 +70,7 @@ func TestInteractiveBurst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := overSockets(t, edge, riftrelay.Config{Pacing: riftrelay.Burst})
+	client := overSockets(t, edge, riftrelay.Config{Pacing: riftrelay.PacingBurst})
 	if err := get(t.Context(), client, byPUUID); err != nil { // learns the limits
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestNoSendingWithoutAdmission(t *testing.T) {
 		w.Header().Set("X-Method-Rate-Limit", "20:60")
 	})
 	admitted := &counting{}
-	client := overSockets(t, handler, riftrelay.Config{Pacing: riftrelay.Burst, Hooks: hooksOf(admitted)})
+	client := overSockets(t, handler, riftrelay.Config{Pacing: riftrelay.PacingBurst, Hooks: hooksOf(admitted)})
 	for range 3 {
 		if err := get(t.Context(), client, byPUUID); err != nil {
 			t.Error(err)
@@ -136,7 +136,7 @@ func TestSecondSendingIsRefused(t *testing.T) {
 		}
 		w.Header().Set("X-App-Rate-Limit", "2:600")
 	})
-	client := overSockets(t, handler, riftrelay.Config{Pacing: riftrelay.Burst})
+	client := overSockets(t, handler, riftrelay.Config{Pacing: riftrelay.PacingBurst})
 	if err := get(t.Context(), client, byPUUID); err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func (c *counting) Answer(_ context.Context, e riftrelay.AnswerEvent) {
 }
 
 func TestUpstreamDown(t *testing.T) {
-	client := overSockets(t, http.NotFoundHandler(), riftrelay.Config{Pacing: riftrelay.Burst})
+	client := overSockets(t, http.NotFoundHandler(), riftrelay.Config{Pacing: riftrelay.PacingBurst})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -214,7 +214,7 @@ func TestPassesAnswersThrough(t *testing.T) {
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	l, err := riftrelay.New(riftrelay.Config{Table: table, Pacing: riftrelay.Burst, Keys: []riftrelay.Key{{Value: oneKey}}})
+	l, err := riftrelay.New(riftrelay.Config{Table: table, Pacing: riftrelay.PacingBurst, Keys: []riftrelay.Key{{Value: oneKey}}})
 	if err != nil {
 		t.Fatal(err)
 	}

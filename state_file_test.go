@@ -23,7 +23,7 @@ func canaryKey() string { return "RGAPI-" + "CANARY-0000-4000-8000-000000000000"
 func someState(t testing.TB) []byte {
 	t.Helper()
 	keys := []riftrelay.Key{{Name: "main", Value: canaryKey()}, {Name: "spare", Value: "RGAPI-spare"}}
-	l, r := mustNew(t, riftrelay.Config{Keys: keys, Pacing: riftrelay.Burst}, "20:1,100:120", "10:600")
+	l, r := mustNew(t, riftrelay.Config{Keys: keys, Pacing: riftrelay.PacingBurst}, "20:1,100:120", "10:600")
 	for i, pin := range []int{0, 0, 1} {
 		p, err := l.Acquire(t.Context(), r, riftrelay.Options{Pin: riftrelay.KeyAt(pin)})
 		if err != nil {

@@ -21,21 +21,21 @@ type restart struct {
 	set     limitSet
 	windows riotsim.WindowKind
 	latency riotsim.Latency
-	burst   float64
+	pacing  riftrelay.Pacing
 	crash   bool          // the last saving is up to 5 s old
 	runs    time.Duration // of the first one
 	pause   time.Duration // until the second one starts
 }
 
 func (r restart) String() string {
-	return fmt.Sprintf("seed %d: %s/%v b=%v crash=%v ends after %v, pause %v", r.seed, r.set.name, r.windows, r.burst, r.crash, r.runs, r.pause)
+	return fmt.Sprintf("seed %d: %s/%v %v crash=%v ends after %v, pause %v", r.seed, r.set.name, r.windows, r.pacing, r.crash, r.runs, r.pause)
 }
 
 // restarts draws the schedule of a seed. Ends and kinds alternate, so that of
 // each there are as many.
 func restarts(seed uint64) restart {
 	rnd := rand.New(rand.NewPCG(seed, 1))
-	r := restart{seed: seed, crash: seed%2 == 1, burst: float64(seed / 2 % 2), set: limitSets[seed/4%2]}
+	r := restart{seed: seed, crash: seed%2 == 1, pacing: []riftrelay.Pacing{riftrelay.PacingSpread, riftrelay.PacingBurst}[seed/2%2], set: limitSets[seed/4%2]}
 	r.windows = []riotsim.WindowKind{riotsim.Fixed, riotsim.Sliding, riotsim.Aligned}[rnd.IntN(3)]
 	r.latency = delays[rnd.IntN(len(delays))].latency
 	r.runs = r.set.w + time.Duration((0.1+0.8*rnd.Float64())*float64(r.set.w))
@@ -55,7 +55,7 @@ func (r restart) run(t *testing.T, withState bool, windows float64) (own, accept
 	}
 	defer edge.Close()
 	start := func() (*riftrelay.Limiter, *http.Client) {
-		l, err := riftrelay.New(riftrelay.Config{Table: table, Pacing: r.burst, AdmissionTimeout: -1, Keys: []riftrelay.Key{{Value: "RGAPI-sim"}}})
+		l, err := riftrelay.New(riftrelay.Config{Table: table, Pacing: r.pacing, AdmissionTimeout: -1, Keys: []riftrelay.Key{{Value: "RGAPI-sim"}}})
 		if err != nil {
 			t.Fatal(err)
 		}

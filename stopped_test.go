@@ -26,7 +26,7 @@ func TestPermitsRecheckCooldowns(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const slow, wait = 3 * time.Second, 10 * time.Second
 				s := simulate(t, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: "1000:1"}}, MethodLimits: []riotsim.Rule{{Limit: "1000:1"}}},
-					riftrelay.Config{Pacing: riftrelay.Burst})
+					riftrelay.Config{Pacing: riftrelay.PacingBurst})
 				s.wire.Dial = func(n uint64) time.Duration {
 					if n > 1 && n <= 21 {
 						return slow
@@ -87,7 +87,7 @@ func backlogOf(t *testing.T, client *http.Client, n int) *sync.WaitGroup {
 // can't be served in time is told so, and when.
 func TestStoppedCallBeyondItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := simulate(t, riotsim.Config{}, riftrelay.Config{Pacing: riftrelay.Burst})
+		s := simulate(t, riotsim.Config{}, riftrelay.Config{Pacing: riftrelay.PacingBurst})
 		s.wire.Dial = func(n uint64) time.Duration { return time.Duration(n%2) * 3 * time.Second }
 		if err := get(t.Context(), s.client, byPUUID); err != nil {
 			t.Fatal(err)
@@ -114,7 +114,7 @@ func TestStoppedCallBeyondItsDeadline(t *testing.T) {
 
 func TestPermitValid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.Burst}, "1000:1", "1000:1")
+		l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.PacingBurst}, "1000:1", "1000:1")
 		var permits [5]riftrelay.Permit
 		for i := range permits {
 			p, err := l.Acquire(t.Context(), r, riftrelay.Options{})
@@ -194,7 +194,7 @@ func TestPermitsRecheckCooldownsOverSockets(t *testing.T) {
 			}
 			t.Cleanup(server.Close)
 
-			l, err := riftrelay.New(riftrelay.Config{Table: table, Pacing: riftrelay.Burst, Keys: []riftrelay.Key{{Value: oneKey}}})
+			l, err := riftrelay.New(riftrelay.Config{Table: table, Pacing: riftrelay.PacingBurst, Keys: []riftrelay.Key{{Value: oneKey}}})
 			if err != nil {
 				t.Fatal(err)
 			}

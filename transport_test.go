@@ -250,7 +250,7 @@ func TestNo429Storm(t *testing.T) {
 			AppLimits: []riotsim.Rule{{Limit: riotsim.Large}},
 			Faults:    []riotsim.Fault{{Kind: riotsim.Service, Method: "summoner-v4", Wait: 10 * time.Second, Skip: 1, Times: 20}},
 			Latency:   delays[1].latency,
-		}, riftrelay.Config{Pacing: riftrelay.Burst})
+		}, riftrelay.Config{Pacing: riftrelay.PacingBurst})
 		if err := get(t.Context(), s.client, byPUUID); err != nil {
 			t.Fatal(err)
 		}
@@ -284,7 +284,7 @@ func TestNo429Storm(t *testing.T) {
 
 func TestNeverSentCostsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := simulate(t, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: "2:100"}}}, riftrelay.Config{Pacing: riftrelay.Burst})
+		s := simulate(t, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: "2:100"}}}, riftrelay.Config{Pacing: riftrelay.PacingBurst})
 		if err := get(t.Context(), s.client, byPUUID); err != nil {
 			t.Fatal(err)
 		}

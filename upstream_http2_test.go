@@ -189,7 +189,7 @@ func newOverHTTP2(t *testing.T, sim riotsim.Config, retry string, script func(in
 	}
 	cert, roots := certificate(t, "127.0.0.1")
 	o := &overHTTP2{edge: edge, up: newHTTP2Upstream(t, edge, cert, script)}
-	l, err := riftrelay.New(riftrelay.Config{Table: table, Pacing: riftrelay.Burst, Keys: []riftrelay.Key{{Value: oneKey}}, Hooks: hooksOf(o)})
+	l, err := riftrelay.New(riftrelay.Config{Table: table, Pacing: riftrelay.PacingBurst, Keys: []riftrelay.Key{{Value: oneKey}}, Hooks: hooksOf(o)})
 	if err != nil {
 		t.Fatal(err)
 	}

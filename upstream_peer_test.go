@@ -212,7 +212,7 @@ func TestUpstreamIdempotencyKey(t *testing.T) {
 		if received.Add(1) == 2 { // on the kept connection: cut without an answer
 			panic(http.ErrAbortHandler)
 		}
-	}), riftrelay.Config{Pacing: riftrelay.Burst})
+	}), riftrelay.Config{Pacing: riftrelay.PacingBurst})
 	client.Transport.(*riftrelay.Transport).Retry = riftrelay.Retry{Reset: true}
 	post := func() error {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, tournamentCodes, http.NoBody)

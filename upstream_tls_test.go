@@ -84,7 +84,7 @@ func TestUpstreamTLS(t *testing.T) {
 			}}
 			server.StartTLS()
 			t.Cleanup(server.Close)
-			l, err := riftrelay.New(riftrelay.Config{Table: table, Pacing: riftrelay.Burst, DefaultAppLimit: "1:600", Keys: []riftrelay.Key{{Value: oneKey}}})
+			l, err := riftrelay.New(riftrelay.Config{Table: table, Pacing: riftrelay.PacingBurst, DefaultAppLimit: "1:600", Keys: []riftrelay.Key{{Value: oneKey}}})
 			if err != nil {
 				t.Fatal(err)
 			}

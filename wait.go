@@ -23,7 +23,6 @@ const (
 	WaitNoKey         WaitKind = "no_key"        // no key is usable for it
 	WaitReplicas      WaitKind = "replicas"      // the store is being asked, gives what room there is to other replicas first, or is away and nothing goes without it
 	WaitBudget        WaitKind = "budget"        // its budget has used its share, or spreads it
-	WaitOwnLimit      WaitKind = "own_limit"     // a limit of your own is reached, or spreads calls: see Limiter.Limit
 	WaitTurn          WaitKind = "turn"          // nothing any more: it goes next
 )
 
@@ -34,7 +33,7 @@ type Wait struct {
 	Key    string // name of the key that it will first be able to go on; empty where none is concerned
 	Scope  string // "application", "method", or "service" for the method under all keys; empty where none is concerned
 	Budget string // of budget
-	Limit  int    // of window, pacing, others, budget and own_limit: calls allowed in Window
+	Limit  int    // of window, pacing, others and budget: calls allowed in Window
 	Window time.Duration
 	Used   int           // of Limit
 	Others int           // of Used, calls of others
@@ -60,8 +59,6 @@ func (w Wait) String() string {
 		return fmt.Sprintf("others use the key: what is left of the %s window %s (%d/%d%s) is reserved, next slot %s", w.Scope, inWords(w.Window), w.Used, w.Limit, w.theirs(), until)
 	case WaitBudget:
 		return fmt.Sprintf("budget %s has %d of its %d calls in the %s window %s, next slot %s", w.Budget, w.Used, w.Limit, w.Scope, inWords(w.Window), until)
-	case WaitOwnLimit:
-		return fmt.Sprintf("own limit of the %s: %d of %d calls in %s, next slot %s", w.Scope, w.Used, w.Limit, inWords(w.Window), until)
 	case WaitCooldown:
 		return fmt.Sprintf("the %s is stopped after a 429 (%s), goes on %s", w.Scope, w.Cause, until)
 	case WaitService:
@@ -152,12 +149,8 @@ func waitOf(y sched.Why, key string, now limit.Instant) Wait {
 	case window.Free:
 		w.Kind, w.Until = WaitTurn, 0
 	}
-	switch y.Rule {
-	case window.OfBudget:
+	if y.OfBudget {
 		w.Kind = WaitBudget
-	case window.Owners:
-		w.Kind = WaitOwnLimit
-	case window.Riots:
 	}
 	return w
 }

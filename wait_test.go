@@ -48,7 +48,7 @@ func stopped(kind, seconds string) http.Header {
 
 // Every kind of wait, what is said of it, and whether that comes true.
 func TestWhyItWaits(t *testing.T) {
-	burst := riftrelay.Config{Pacing: riftrelay.Burst}
+	burst := riftrelay.Config{Pacing: riftrelay.PacingBurst}
 	for _, c := range []struct {
 		name     string
 		cfg      riftrelay.Config
@@ -66,7 +66,7 @@ func TestWhyItWaits(t *testing.T) {
 		{"window of the application", burst, "2:60", "1000:10", func(t *testing.T, l *riftrelay.Limiter) {
 			send(t, l, 200, learned("2:60", "1000:10"))
 		}, riftrelay.WaitWindow, "application", "application window 60 s is full (2/2), next slot in 60 s"},
-		{"pacing", riftrelay.Config{}, "1000:10", "50:10", func(t *testing.T, l *riftrelay.Limiter) {
+		{"pacing", riftrelay.Config{Pacing: riftrelay.PacingSpread}, "1000:10", "50:10", func(t *testing.T, l *riftrelay.Limiter) {
 			time.Sleep(time.Second)
 			send(t, l, 200, learned("1000:10", "50:10"))
 		}, riftrelay.WaitPacing, "method", "calls are spread over the method window 10 s (2/50 used), next slot in 200 ms"},
@@ -136,7 +136,7 @@ func TestWhyItWaits(t *testing.T) {
 // be told.
 func TestWhyItWaitsForCallsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.Burst}, "1000:10", "2:10")
+		l, r := mustNew(t, riftrelay.Config{Pacing: riftrelay.PacingBurst}, "1000:10", "2:10")
 		time.Sleep(11 * time.Second)
 		var permits []riftrelay.Permit
 		for range 2 {

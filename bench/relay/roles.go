@@ -140,7 +140,7 @@ func newRelay(upstream string) (http.Handler, error) {
 	limiter, err := riftrelay.New(riftrelay.Config{
 		Keys:   []riftrelay.Key{{Name: "main", Value: "RGAPI-00000000-0000-0000-0000-000000000000"}},
 		Table:  table,
-		Pacing: riftrelay.Burst,
+		Pacing: riftrelay.PacingBurst,
 		Hooks:  counts.Hooks(),
 	})
 	if err != nil {

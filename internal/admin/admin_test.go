@@ -72,7 +72,7 @@ func (fixed) Snapshot() riftrelay.Snapshot {
 			{Key: "main", Host: "americas", Known: true, InFlight: 3, Windows: []riftrelay.WindowState{
 				{Limit: 20, Window: time.Second, Used: 3, InFlight: 3, ResetIn: 1100 * time.Millisecond},
 				{Limit: 100, Window: 2 * time.Minute, Used: 85, InFlight: 3, ResetIn: 100 * time.Second},
-			}, Own: []riftrelay.WindowState{{Limit: 5, Window: time.Second, Used: 3, InFlight: 3, ResetIn: 1100 * time.Millisecond}},
+			},
 				Budgets: []riftrelay.BudgetState{{Name: "crawler", Windows: []riftrelay.WindowState{
 					{Limit: 6, Window: time.Second, Used: 1, ResetIn: 1100 * time.Millisecond}, {Limit: 30, Window: 2 * time.Minute, Used: 30, ResetIn: 90 * time.Second},
 				}}}},

@@ -63,7 +63,6 @@ type Scope struct {
 	Cooldown Seconds  `json:"cooldown_seconds"` // left of a stop after a 429
 	Cause    string   `json:"cooldown_cause"`   // kind of that 429; empty without a stop
 	Windows  []Window `json:"windows"`          // Riot's, shortest first
-	Own      []Window `json:"own"`              // limits of the owner's own
 	Budgets  []Budget `json:"budgets"`          // of those whose calls came here
 }
 
@@ -99,7 +98,7 @@ type Queue struct {
 
 // Why is what a call waits for. Text says it in a sentence.
 type Why struct {
-	Kind   string   `json:"kind"` // window, pacing, cooldown, synchronising, service, others, budget, own_limit, no_key, replicas or turn
+	Kind   string   `json:"kind"` // window, pacing, cooldown, synchronising, service, others, budget, no_key, replicas or turn
 	Key    string   `json:"key"`
 	Scope  string   `json:"scope"`  // application, method or service
 	Budget string   `json:"budget"` // of kind budget
@@ -126,7 +125,7 @@ func stateOf(s riftrelay.Snapshot) *State {
 	for i, sc := range s.Scopes {
 		o := Scope{
 			Key: sc.Key, Host: sc.Host, Method: sc.Method, Known: sc.Known, Halved: sc.Halved, InFlight: sc.InFlight,
-			Cooldown: seconds(sc.Cooldown), Cause: string(sc.Cause), Windows: windowsOf(sc.Windows), Own: windowsOf(sc.Own), Budgets: make([]Budget, len(sc.Budgets)),
+			Cooldown: seconds(sc.Cooldown), Cause: string(sc.Cause), Windows: windowsOf(sc.Windows), Budgets: make([]Budget, len(sc.Budgets)),
 		}
 		for j, b := range sc.Budgets {
 			o.Budgets[j] = Budget{Name: b.Name, Windows: windowsOf(b.Windows)}

@@ -181,7 +181,7 @@ func (p *printer) breakers(scopes []Scope) {
 // share is how much of its fullest window a scope has used.
 func (s Scope) share() float64 {
 	share := 0.0
-	for _, w := range slices.Concat(s.Windows, s.Own) {
+	for _, w := range s.Windows {
 		share = max(share, float64(w.Used)/float64(max(1, w.Limit)))
 	}
 	if s.Cooldown > 0 {
@@ -215,7 +215,7 @@ func (s Scope) rows() [][]cell {
 		stop = fmt.Sprintf("%s (429 %s)", inWords(s.Cooldown), s.Cause)
 	}
 	key := cmp.Or(s.Key, "-")
-	if len(s.Windows)+len(s.Own) == 0 {
+	if len(s.Windows) == 0 {
 		return [][]cell{{{key, ""}, {s.Host, ""}, {name, ""}, {"-", ""}, {}, {}, {}, {fmt.Sprint(s.InFlight), ""}, {}, {stop, "31"}}}
 	}
 	var rows [][]cell
@@ -230,7 +230,6 @@ func (s Scope) rows() [][]cell {
 		}
 	}
 	add(s.Windows, name)
-	add(s.Own, name+", own limit")
 	for _, b := range s.Budgets {
 		add(b.Windows, name+", budget "+b.Name)
 	}

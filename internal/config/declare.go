@@ -132,8 +132,8 @@ func declare(in *Invocation, d *draft) []setting {
 		},
 
 		{
-			name: "PACING", group: groupLimits, def: "spread", help: "spread, burst, or 0 to 1: the unpaced share",
-			more:  "`spread` (0) sends evenly over each window, `burst` (1) as soon as there is room; a number between is the share of each window that may go out unpaced.",
+			name: "PACING", group: groupLimits, def: "balanced", help: "balanced, spread, burst, or 0 to 1",
+			more:  "The share of each window that goes as soon as there is room; the rest is spread evenly. `balanced` is 0.5, `spread` is 0, and `burst` is 1.",
 			value: pacing(&s.Pacing),
 		},
 		{
@@ -348,7 +348,7 @@ func demoOptions(o *DemoOptions) []setting {
 	return options([]setting{
 		{name: "FOR", def: "0", help: "how long; 0 = until Ctrl-C", value: duration(&o.For, 0, longest, "until Ctrl-C")},
 		{name: "RATE_LIMIT", def: "20:1,100:10", help: "application limit of the simulated edge", value: quotas(&o.RateLimit)},
-		{name: "PACING", def: "spread", help: "spread, burst, or 0 to 1: the unpaced share", value: pacing(&o.Pacing)},
+		{name: "PACING", def: "balanced", help: "balanced, spread, burst, or 0 to 1", value: pacing(&o.Pacing)},
 		{name: "REPLICAS", def: "1", help: "relays that share the key, 1 to 8", value: replicas(&o.Replicas)},
 		{name: "SEED", def: "1", help: "seed of the load; the same seed, the same calls", value: seed(&o.Seed)},
 	})

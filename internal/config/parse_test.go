@@ -151,7 +151,7 @@ func TestDefaults(t *testing.T) {
 func TestCommands(t *testing.T) {
 	bare := world{}
 	if in := mustParse(t, bare, "demo", "--for", "30s", "--pacing=burst", "--seed=7", "--rate-limit=500:10", "--replicas=3"); in.Command != Demo ||
-		in.Demo != (DemoOptions{For: 30 * time.Second, RateLimit: "500:10", Pacing: 1, Replicas: 3, Seed: 7}) {
+		in.Demo != (DemoOptions{For: 30 * time.Second, RateLimit: "500:10", Pacing: riftrelay.PacingBurst, Replicas: 3, Seed: 7}) {
 		t.Errorf("demo: %+v", in)
 	}
 	if in := mustParse(t, world{env: map[string]string{"PACING": "nonsense"}}, "demo"); in.Demo.Pacing != 0 || in.Settings.LogFormat != "auto" || in.Settings.Admin == "" {

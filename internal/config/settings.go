@@ -47,7 +47,7 @@ type Settings struct {
 	MaxMargin        time.Duration // J_MAX, at least Margin
 	ViolationLimit   int           // own 429s a minute in one scope; 0 = none
 	DefaultAppLimit  string        // "20:1,100:120"
-	Pacing           float64       // burst share, 0 to 1
+	Pacing           riftrelay.Pacing
 
 	Table               *route.Table // of HOSTS, METHODS_FILE and the two below; nil for Healthcheck
 	ForwardUnknownHosts bool
@@ -229,9 +229,9 @@ func (s Settings) LogValue() slog.Value { return slog.StringValue(s.String()) }
 type DemoOptions struct {
 	For       time.Duration // 0 = until interrupted
 	RateLimit string        // application limit of the simulated edge, "20:1,100:120"
-	Pacing    float64       // burst share, 0 to 1
-	Replicas  int           // relays that share the key; 0 is 1
-	Seed      uint64        // of the load
+	Pacing    riftrelay.Pacing
+	Replicas  int    // relays that share the key; 0 is 1
+	Seed      uint64 // of the load
 }
 
 // ValidateOptions are the flags of the check of the settings.

@@ -176,24 +176,27 @@ func logLevel(to *slog.Level) value {
 	return v
 }
 
-func pacing(to *float64) value {
+func pacing(to *riftrelay.Pacing) value {
 	return value{
-		allowed: "spread, burst or a number from 0 to 1",
-		words:   []string{"spread", "burst"},
+		allowed: "balanced, spread, burst or a number from 0 to 1",
+		words:   []string{"balanced", "spread", "burst"},
 		read: func(text string) error {
 			switch strings.ToLower(text) {
+			case "balanced":
+				*to = riftrelay.PacingBalanced
+				return nil
 			case "spread":
-				*to = 0
+				*to = riftrelay.PacingSpread
 				return nil
 			case "burst":
-				*to = 1
+				*to = riftrelay.PacingBurst
 				return nil
 			}
 			b, err := strconv.ParseFloat(text, 64)
 			if err != nil || !(b >= 0 && b <= 1) { // also refuses NaN
 				return errNotAllowed
 			}
-			*to = b
+			*to = riftrelay.PacingShare(b)
 			return nil
 		},
 	}

@@ -2,12 +2,13 @@ package config
 
 import (
 	"fmt"
-	"math"
 	"net"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
+
+	"riftrelay"
 )
 
 func TestValues(t *testing.T) {
@@ -21,7 +22,7 @@ func TestValues(t *testing.T) {
 			"localhost": "localhost:8985", "*": ":8985", "*:80": ":80"},
 			[]string{"a b", "host:port", "1:2:3", "[::1", "[relay]", "http://a", "host:-1", "host:+1", "host:", "a/b", ":99999", "**", "*.lan", "[*]", ""}},
 		{"ADMIN_ADDR", map[string]string{"off": "", "OFF": "", "": "", ":8986": ":8986", "*:8986": ":8986", "[::1]:0": "[::1]:0"}, []string{"127.0.0.1", "8986", "none"}},
-		{"PACING", map[string]string{"spread": "0", "Burst": "1", "0.25": "0.25", "1": "1", "0": "0"}, []string{"-0.1", "1.01", "NaN", "Inf", "half", "25%"}},
+		{"PACING", map[string]string{"balanced": "balanced", "spread": "spread", "Burst": "burst", "0.25": "0.25", "1": "burst", "0": "spread"}, []string{"-0.1", "1.01", "NaN", "Inf", "half", "25%"}},
 		{"ADMISSION_TIMEOUT", map[string]string{"0": "0s", "90": "1m30s", "1m30s": "1m30s", "1.5s": "1.5s"}, []string{"-1", "-1s", "1 s", "5 minutes", "999999999999999999", "1h90"}},
 		{"ADDITIONAL_WINDOW_SIZE", map[string]string{"150ms": "150ms", "1": "1s"}, []string{"-1s", "x"}},
 		{"ENABLE_PPROF", map[string]string{"YES": "true", "on": "true", "1": "true", "True": "true", "no": "false", "Off": "false", "0": "false"}, []string{"2", "enabled", "ja"}},
@@ -89,7 +90,7 @@ log_format:
 upstream_timeout: 30
 `}}
 	s := mustParse(t, w).Settings
-	if s.Keys()[0].Name != "main" || s.Keys()[1].Name != "key1" || s.DefaultAppLimit != "20:1" || s.Pacing != 0.1 || !s.EnablePprof ||
+	if s.Keys()[0].Name != "main" || s.Keys()[1].Name != "key1" || s.DefaultAppLimit != "20:1" || s.Pacing != riftrelay.PacingShare(0.1) || !s.EnablePprof ||
 		s.LogFormat != "auto" || s.UpstreamTimeout != 30*time.Second || fmt.Sprint(s.Table.Hosts()) != "[euw1 na1]" {
 		t.Errorf("got %v", s)
 	}
@@ -134,7 +135,7 @@ func FuzzValues(f *testing.F) {
 				t.Errorf("duration %v", v)
 			}
 		}
-		if math.IsNaN(s.Pacing) || s.Pacing < 0 || s.Pacing > 1 || d.port < 0 || d.port > 65535 || s.QueueTotal < 0 {
+		if s.Pacing > riftrelay.PacingBurst || d.port < 0 || d.port > 65535 || s.QueueTotal < 0 {
 			t.Errorf("out of bounds: %v %v %v", s.Pacing, d.port, s.QueueTotal)
 		}
 		for _, address := range []string{d.admin, in.Sim.Addr} {

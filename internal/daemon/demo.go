@@ -150,9 +150,9 @@ func (s *stage) openOne(ctx context.Context, o config.DemoOptions, pages []strin
 func (s *stage) page() string { return pageURL(s.relays[0].admin.listener.Addr().String()) }
 
 // demoRelay is a relay as the settings make it, whatever the environment says.
-func demoRelay(upstream, admin string, burst float64, also riftrelay.Hooks, judge judge) (*relay, error) {
+func demoRelay(upstream, admin string, pacing riftrelay.Pacing, also riftrelay.Hooks, judge judge) (*relay, error) {
 	settings := map[string]string{
-		"RIOT_TOKEN": "demo=" + demoKey, "UPSTREAM_URL": upstream, "PACING": fmt.Sprint(burst),
+		"RIOT_TOKEN": "demo=" + demoKey, "UPSTREAM_URL": upstream, "PACING": pacing.String(),
 		"LISTEN_ADDR": "127.0.0.1:0", "ADMIN_ADDR": admin, "ENABLE_METRICS": "false", "ENABLE_SWAGGER": "false",
 		"STORE_URL":        judge.url,
 		"SHUTDOWN_TIMEOUT": "0", // what is queued at the end is refused at once
@@ -225,7 +225,7 @@ func (s *show) run(ctx context.Context) error {
 	every := lineEvery
 	if s.out.isTTY {
 		every = frameEvery
-	} else if _, err := fmt.Fprintf(s.out.w, "RiftRelay demo: a simulated Riot allows %s per host, pacing %s%s\nThe relay's page, while it runs: %s\n", s.options.RateLimit, pacingName(s.options.Pacing), s.judge.says(s.options.Replicas), s.page()); err != nil {
+	} else if _, err := fmt.Fprintf(s.out.w, "RiftRelay demo: a simulated Riot allows %s per host, pacing %s%s\nThe relay's page, while it runs: %s\n", s.options.RateLimit, s.options.Pacing, s.judge.says(s.options.Replicas), s.page()); err != nil {
 		return err
 	}
 	painter := painter{out: s.out}
@@ -275,7 +275,7 @@ func (s *show) frame() frame {
 		}
 	}
 	return frame{
-		Elapsed: now.at.Sub(s.began), For: s.options.For, Limit: s.options.RateLimit, Pacing: pacingName(s.options.Pacing),
+		Elapsed: now.at.Sub(s.began), For: s.options.For, Limit: s.options.RateLimit, Pacing: s.options.Pacing.String(),
 		Sent: now.Sent, Accepted: now.Accepted, Refused: now.refused(), TooMany: s.edge.Report().Rejected.Total(),
 		SentRate: float64(now.Sent-then.Sent) / over, AcceptedRate: float64(now.Accepted-then.Accepted) / over,
 		Queued: snapshot.Queued, InFlight: snapshot.InFlight,

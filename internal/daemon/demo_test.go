@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"riftrelay"
 	"riftrelay/internal/config"
 	"riftrelay/internal/redisserver"
 )
@@ -92,7 +93,7 @@ func TestDemoOnATerminal(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // as Ctrl-C does
 	defer cancel()
 	var b strings.Builder
-	if err := demo(ctx, config.DemoOptions{RateLimit: "500:10", Pacing: 1, Seed: 1}, screen{w: &b, isTTY: true}); err != nil {
+	if err := demo(ctx, config.DemoOptions{RateLimit: "500:10", Pacing: riftrelay.PacingBurst, Seed: 1}, screen{w: &b, isTTY: true}); err != nil {
 		t.Fatal(err)
 	}
 	picture, last, ok := strings.Cut(b.String(), "\x1b[?25h")

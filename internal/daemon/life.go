@@ -253,7 +253,7 @@ func (r *relay) announce() {
 		r.log.Info("clients need a token", "clients", clientNames(r.settings.Clients))
 	}
 	r.log.Info("riftrelay serves", "relay", r.front.listener.Addr().String(), "admin", admin, "page", pageURL(admin),
-		"keys", len(keys), "names", keyNames(keys), "pacing", pacingName(r.settings.Pacing),
+		"keys", len(keys), "names", keyNames(keys), "pacing", r.settings.Pacing,
 		"upstream", r.settings.UpstreamURL, "version", config.BuildVersion())
 	if r.certificate != nil {
 		r.log.Info("the relay's port speaks TLS only", "certificate", r.settings.CertFile, "until", r.certificate.until())
@@ -284,16 +284,6 @@ func listed(names []string) string {
 		names = append(slices.Clone(names[:most]), "…")
 	}
 	return strings.Join(names, ",")
-}
-
-func pacingName(b float64) string {
-	switch b {
-	case 0:
-		return "spread"
-	case 1:
-		return "burst"
-	}
-	return fmt.Sprint(b)
 }
 
 // exposed returns the relay's address if it is reached from other machines and

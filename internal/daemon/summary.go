@@ -25,7 +25,7 @@ type summary struct {
 // lines tells it in a few lines; width 0 cuts nothing off.
 func (s summary) lines(width int, c ink) []string {
 	out := []string{
-		c.in(bold, fmt.Sprintf("RiftRelay demo: %.1f s, a simulated Riot, %s per host, pacing %s", s.took.Seconds(), s.options.RateLimit, pacingName(s.options.Pacing))),
+		c.in(bold, fmt.Sprintf("RiftRelay demo: %.1f s, a simulated Riot, %s per host, pacing %s", s.took.Seconds(), s.options.RateLimit, s.options.Pacing.String())),
 	}
 	row := func(label, format string, args ...any) {
 		out = append(out, "  "+pad(label, 10)+fmt.Sprintf(format, args...))

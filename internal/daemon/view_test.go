@@ -194,9 +194,9 @@ func TestTallyAddsUp(t *testing.T) {
 	}
 	from := time.Now()
 	for i := range mostRemember + 100 {
-		y.Admission(t.Context(), riftrelay.AdmissionEvent{Waited: time.Duration(i)})
+		y.Admission(t.Context(), riftrelay.AdmissionEvent{Waited: time.Duration(i), Outcome: riftrelay.OutcomeAdmitted})
 	}
-	y.Admission(t.Context(), riftrelay.AdmissionEvent{Reason: riftrelay.ReasonDeadline, Priority: riftrelay.High, Waited: time.Hour})
+	y.Admission(t.Context(), riftrelay.AdmissionEvent{Reason: riftrelay.ReasonDeadline, Priority: riftrelay.High, Waited: time.Hour, Outcome: riftrelay.OutcomeRejected})
 	if w := y.since(from.Add(-1), riftrelay.Normal); w.N != mostRemember || w.P50 != 100+(mostRemember-1)/2 {
 		t.Errorf("%+v", w)
 	}

@@ -67,7 +67,7 @@ func BenchmarkHooks(b *testing.B) {
 	r := route.Route{Host: "euw1", Method: route.Default().Methods()[0]}
 	b.ReportAllocs()
 	for b.Loop() {
-		d.Admission(context.Background(), riftrelay.AdmissionEvent{Route: r, Key: "main", Try: 1, Waited: time.Millisecond})
+		d.Admission(context.Background(), riftrelay.AdmissionEvent{Route: r, Key: "main", Try: 1, Waited: time.Millisecond, Outcome: riftrelay.OutcomeAdmitted})
 		d.Answer(context.Background(), riftrelay.AnswerEvent{Route: r, Key: "main", Try: 1, Status: 200})
 	}
 }
@@ -90,7 +90,7 @@ func busy(tb testing.TB, hosts, methods int, hooks *Dashboard) (limiter *riftrel
 	if err != nil {
 		tb.Fatal(err)
 	}
-	cfg := riftrelay.Config{Table: table, Pacing: riftrelay.Burst, Keys: []riftrelay.Key{{Name: "main", Value: "RGAPI-x"}}}
+	cfg := riftrelay.Config{Table: table, Pacing: riftrelay.PacingBurst, Keys: []riftrelay.Key{{Name: "main", Value: "RGAPI-x"}}}
 	if hooks != nil {
 		cfg.Hooks = hooks.Hooks()
 	}

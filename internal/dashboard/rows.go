@@ -40,11 +40,9 @@ type windowPast struct {
 	past   past
 }
 
-// What a window is of: Riot's, one of the owner's own, or one of a budget,
-// whose name follows.
+// What a window is of: Riot's, or one of a budget, whose name follows.
 const (
 	ofRiot   = ""
-	ofOwner  = "own"
 	ofBudget = "budget:"
 )
 
@@ -55,9 +53,6 @@ func (r *row) windows(visit func(kind string, w *riftrelay.WindowState)) {
 	}
 	for i := range r.scope.Windows {
 		visit(ofRiot, &r.scope.Windows[i])
-	}
-	for i := range r.scope.Own {
-		visit(ofOwner, &r.scope.Own[i])
 	}
 	for i := range r.scope.Budgets {
 		b := &r.scope.Budgets[i]

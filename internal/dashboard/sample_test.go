@@ -46,7 +46,7 @@ func watching() (*Dashboard, *riftrelay.Snapshot) {
 
 func (d *Dashboard) goes(n int, waited time.Duration, status int, kind riftrelay.LimitKind) {
 	for range n {
-		d.Admission(context.Background(), riftrelay.AdmissionEvent{Route: euw1, Key: "main", Try: 1, Waited: waited})
+		d.Admission(context.Background(), riftrelay.AdmissionEvent{Route: euw1, Key: "main", Try: 1, Waited: waited, Outcome: riftrelay.OutcomeAdmitted})
 		d.Answer(context.Background(), riftrelay.AnswerEvent{Route: euw1, Key: "main", Try: 1, Status: status, Kind: kind, Own: (kind == riftrelay.LimitApplication || kind == riftrelay.LimitMethod), Retry: status == 429})
 	}
 }
@@ -59,9 +59,9 @@ func TestASecondIsCounted(t *testing.T) {
 	d.goes(3, 100*time.Millisecond, 200, "")
 	d.goes(1, 2*time.Second, 429, riftrelay.LimitMethod)
 	d.goes(1, 0, 429, riftrelay.LimitService)
-	d.Admission(context.Background(), riftrelay.AdmissionEvent{Route: euw1, Key: "main", Try: 2})
-	d.Admission(context.Background(), riftrelay.AdmissionEvent{Route: euw1, Try: 1, Reason: riftrelay.ReasonDeadline})
-	d.Admission(context.Background(), riftrelay.AdmissionEvent{Route: euw1, Try: 1, Reason: riftrelay.ReasonQueueFull})
+	d.Admission(context.Background(), riftrelay.AdmissionEvent{Route: euw1, Key: "main", Try: 2, Outcome: riftrelay.OutcomeAdmitted})
+	d.Admission(context.Background(), riftrelay.AdmissionEvent{Route: euw1, Try: 1, Reason: riftrelay.ReasonDeadline, Outcome: riftrelay.OutcomeRejected})
+	d.Admission(context.Background(), riftrelay.AdmissionEvent{Route: euw1, Try: 1, Reason: riftrelay.ReasonQueueFull, Outcome: riftrelay.OutcomeRejected})
 	d.Admission(context.Background(), riftrelay.AdmissionEvent{Route: euw1, Try: 1, Outcome: riftrelay.OutcomeCanceled})
 	d.sample(start.Add(2 * time.Second))
 
@@ -91,7 +91,6 @@ func TestASecondIsCounted(t *testing.T) {
 func TestRowsOnTheWire(t *testing.T) {
 	d, s := watching()
 	s.Scopes[1].Cooldown, s.Scopes[1].Cause, s.Scopes[1].Halved = 1500*time.Millisecond, riftrelay.LimitMethod, 1
-	s.Scopes[1].Own = []riftrelay.WindowState{{Limit: 5, Window: time.Second}}
 	s.Scopes[1].Budgets = []riftrelay.BudgetState{{Name: "a<b", Windows: []riftrelay.WindowState{{Limit: 300, Window: time.Minute}}}}
 	s.Queues = []riftrelay.QueueState{{
 		Host: "euw1", Method: euw1ID.method, Priority: riftrelay.High, Depth: 2, Oldest: time.Second, Start: 180 * time.Millisecond,
@@ -110,7 +109,7 @@ func TestRowsOnTheWire(t *testing.T) {
 		`{"id":1,"key":"main","host":"euw1","method":"","known":1,"w":[["",20,1000,5,0,0,0,0],["",100,120000,40,10,5,2,80000]]}`,
 		`{"id":2,"key":"main","host":"euw1","method":"/lol/status/v4/platform-data","known":1,"halved":1,"cool":1500,"cause":"method",` +
 			`"q":[["high","",2,1000,180,"main","window","method window 60 s is full (1000/1000), next slot in 180 ms"]],` +
-			`"w":[["",1000,60000,7,0,0,0,0],["own",5,1000,0,0,0,0,0],["budget:a\u003cb",300,60000,0,0,0,0,0]]}`,
+			`"w":[["",1000,60000,7,0,0,0,0],["budget:a\u003cb",300,60000,0,0,0,0,0]]}`,
 		`{"id":3,"key":"spare","host":"euw1","method":"/lol/status/v4/platform-data","w":[]}`,
 	}
 	for i, w := range want {
@@ -235,7 +234,7 @@ func TestHooksAreCheapAndBounded(t *testing.T) {
 		t.Errorf("%v allocations for each call", n)
 	}
 	for i := range mostPlaces + 100 {
-		d.Admission(context.Background(), riftrelay.AdmissionEvent{Route: route.Route{Host: fmt.Sprint(i), Method: euw1.Method}, Try: 1})
+		d.Admission(context.Background(), riftrelay.AdmissionEvent{Route: route.Route{Host: fmt.Sprint(i), Method: euw1.Method}, Try: 1, Outcome: riftrelay.OutcomeAdmitted})
 	}
 	s := d.tally.take()
 	if len(s.places) != mostPlaces || s.anywhere.sent != 101 {

@@ -88,14 +88,14 @@ func TestCalls(t *testing.T) {
 func TestAdmissions(t *testing.T) {
 	m := newMetrics()
 	r := at(t, "GET", "euw1", "/lol/status/v4/platform-data")
-	m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Key: "k", Priority: riftrelay.High, Budget: "worker", Waited: 20 * time.Second})
-	m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Key: "k"})
+	m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Key: "k", Priority: riftrelay.High, Budget: "worker", Waited: 20 * time.Second, Outcome: riftrelay.OutcomeAdmitted})
+	m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Key: "k", Outcome: riftrelay.OutcomeAdmitted})
 	m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Outcome: riftrelay.OutcomeCanceled, Waited: time.Hour})
 	for _, reason := range []riftrelay.Reason{
 		riftrelay.ReasonQueueFull, riftrelay.ReasonDeadline, riftrelay.ReasonTimeout, riftrelay.ReasonNoKey, riftrelay.ReasonShuttingDown,
 		riftrelay.ReasonInvalidRoute, riftrelay.ReasonInvalidTokenIndex, riftrelay.ReasonInvalidMaxWait, riftrelay.ReasonInvalidBudget, "tomorrow", "tomorrow",
 	} {
-		m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Reason: reason})
+		m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Reason: reason, Outcome: riftrelay.OutcomeRejected})
 	}
 	const place = `endpoint="lol/status/v4/platform-data",outcome=`
 	const normal = `,priority="normal",region="euw1"} `
@@ -279,7 +279,7 @@ func exercise(t testing.TB, m *Metrics, host string) {
 	r := at(t, "GET", "euw1", "/lol/status/v4/platform-data")
 	r.Host = host
 	m.Started(r, riftrelay.Normal)
-	m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Key: "a"})
+	m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Key: "a", Outcome: riftrelay.OutcomeAdmitted})
 	m.Answer(t.Context(), riftrelay.AnswerEvent{Route: r, Key: "a", Status: 429, Own: true, Retry: true})
 	m.Change(riftrelay.ChangeEvent{Kind: riftrelay.ChangeCooldownBegan, Key: "a", Host: host})
 	m.Done(r, riftrelay.Normal, 200, "riot", time.Millisecond)

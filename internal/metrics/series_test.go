@@ -23,7 +23,7 @@ func TestJunkMakesNoSeries(t *testing.T) {
 	junk := func(from, to int) {
 		for i := from; i < to; i++ {
 			m.Started(route.Route{}, riftrelay.Normal)
-			m.Admission(t.Context(), riftrelay.AdmissionEvent{Reason: riftrelay.ReasonInvalidRoute})
+			m.Admission(t.Context(), riftrelay.AdmissionEvent{Reason: riftrelay.ReasonInvalidRoute, Outcome: riftrelay.OutcomeRejected})
 			m.Done(route.Route{}, riftrelay.Normal, 404, "relay", 0)
 
 			host := "h" + strings.Map(func(r rune) rune { return r - '0' + 'a' }, fmt.Sprint(i))
@@ -32,7 +32,7 @@ func TestJunkMakesNoSeries(t *testing.T) {
 				t.Fatal(err)
 			}
 			m.Started(r, riftrelay.Normal)
-			m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Key: "a"})
+			m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Key: "a", Outcome: riftrelay.OutcomeAdmitted})
 			m.Answer(t.Context(), riftrelay.AnswerEvent{Route: r, Key: "a", Status: 404})
 			m.Done(r, riftrelay.Normal, 404, "riot", 0)
 		}
@@ -101,7 +101,7 @@ func BenchmarkCall(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		m.Started(r, riftrelay.Normal)
-		m.Admission(b.Context(), riftrelay.AdmissionEvent{Route: r, Key: "a", Waited: time.Millisecond})
+		m.Admission(b.Context(), riftrelay.AdmissionEvent{Route: r, Key: "a", Waited: time.Millisecond, Outcome: riftrelay.OutcomeAdmitted})
 		m.Answer(b.Context(), riftrelay.AnswerEvent{Route: r, Key: "a", Status: 200, Duration: 50 * time.Millisecond})
 		m.Done(r, riftrelay.Normal, 200, "riot", 51*time.Millisecond)
 	}
@@ -136,7 +136,7 @@ func TestWorstCaseOfSeries(t *testing.T) {
 				r := route.Route{Host: host, Method: method}
 				for _, p := range []riftrelay.Priority{riftrelay.Normal, riftrelay.High} {
 					m.Started(r, p)
-					m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Key: "a", Priority: p})
+					m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Key: "a", Priority: p, Outcome: riftrelay.OutcomeAdmitted})
 					m.Answer(t.Context(), riftrelay.AnswerEvent{Route: r, Key: "a", Status: 200, Priority: p})
 					m.Done(r, p, 200, "riot", 0)
 				}

@@ -40,11 +40,11 @@ func TestClientsAreCounted(t *testing.T) {
 	expect("at first", ClientState{})
 	call(token, func(r *http.Request) (*http.Response, error) {
 		expect("before admission", ClientState{Open: 1, Waiting: 1})
-		Waits().Admission(r.Context(), riftrelay.AdmissionEvent{Try: 1})
+		Waits().Admission(r.Context(), riftrelay.AdmissionEvent{Try: 1, Outcome: riftrelay.OutcomeAdmitted})
 		expect("at Riot", ClientState{Open: 1})
 		Waits().Answer(r.Context(), riftrelay.AnswerEvent{Try: 1, Status: 429, Retry: true})
 		expect("before another try", ClientState{Open: 1, Waiting: 1})
-		Waits().Admission(r.Context(), riftrelay.AdmissionEvent{Try: 2})
+		Waits().Admission(r.Context(), riftrelay.AdmissionEvent{Try: 2, Outcome: riftrelay.OutcomeAdmitted})
 		Waits().Answer(r.Context(), riftrelay.AnswerEvent{Try: 2, Status: 429})
 		expect("answered", ClientState{Open: 1})
 		res := answerOf("{}")
@@ -91,6 +91,6 @@ func TestForbiddenIsARefusal(t *testing.T) {
 	if got := h.Clients()[0]; w.Code != http.StatusForbidden || got.Refused != 1 || got.Calls != 1 || got.Open != 0 {
 		t.Errorf("%d, then %+v", w.Code, got)
 	}
-	Waits().Admission(context.Background(), riftrelay.AdmissionEvent{})
+	Waits().Admission(context.Background(), riftrelay.AdmissionEvent{Outcome: riftrelay.OutcomeAdmitted})
 	Waits().Answer(context.Background(), riftrelay.AnswerEvent{Retry: true})
 }

@@ -155,10 +155,9 @@ func BenchmarkQueue(b *testing.B) {
 	}
 }
 
-// BenchmarkBudget has calls of a budget, or with a pacing of their own, come and
-// go beside those without.
+// BenchmarkBudget has calls of a budget come and go beside those without.
 func BenchmarkBudget(b *testing.B) {
-	for name, r := range map[string]Request{"none": {}, "budget": {Budget: 2}, "pacing": {Pacing: 101}} {
+	for name, r := range map[string]Request{"none": {}, "budget": {Budget: 2}} {
 		b.Run(name, func(b *testing.B) {
 			m := known(b, Config{Keys: 1, Burst: 1, Shares: func(_, _ string) []window.Share { return []window.Share{{Of: 0.3}, {Of: 0.5}} }}, "100000:1", "100000:1")
 			r.Host, r.Method, r.Pin, r.Deadline = "euw1", "/x", -1, limit.Never

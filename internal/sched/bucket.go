@@ -12,7 +12,6 @@ type class struct {
 	first   bool   // of the keys, where not any will do
 	unbound bool   // as Request.Unbound
 	budget  uint16 // as Request.Budget
-	pacing  uint8  // as Request.Pacing
 	pin     int32  // place of the key, or -1
 	group   int32  // of keys, where it isn't pinned
 }

@@ -22,7 +22,6 @@ type host struct {
 	parties   [2][]*party // by priority: the clients that wait
 	served    [2]int64    // by priority: the turn of the latest grant
 	turns     []int       // by group, which of its keys is tried first: ties go round robin
-	mixed     int         // of busy, those with a pacing of their own
 	credit    int         // grants that high had while keyed ones waited; at fairShare normal goes
 }
 
@@ -46,9 +45,6 @@ func (h *host) enter(q *line) {
 	if q.lanes++; q.lanes == 1 {
 		q.pos = len(h.busy)
 		h.busy = append(h.busy, q)
-		if q.class.pacing > 0 {
-			h.mixed++
-		}
 	}
 }
 
@@ -56,9 +52,6 @@ func (h *host) enter(q *line) {
 func (h *host) exit(q *line) {
 	if q.lanes--; q.lanes > 0 {
 		return
-	}
-	if q.class.pacing > 0 {
-		h.mixed--
 	}
 	last := h.busy[len(h.busy)-1]
 	h.busy[q.pos], last.pos = last, q.pos

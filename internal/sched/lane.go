@@ -14,7 +14,7 @@ type Waiter struct {
 	deadline   limit.Instant
 }
 
-// lane is the calls of one method, priority, pin, budget and pacing: a queue for
+// lane is the calls of one method, priority, pin and budget: a queue for
 // each client.
 type lane struct {
 	node

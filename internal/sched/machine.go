@@ -71,10 +71,7 @@ type Machine struct {
 	swept    limit.Instant
 	shared   map[string]*scopeSet // by what Config.Alias names
 	watch    watch
-	own      []ownLimit
-	ownIDs   int           // given out
-	ownEnds  limit.Instant // when the first of own ends
-	replicas int           // see SetReplicas
+	replicas int // see SetReplicas
 
 	desk *desk // nil unless a store judges
 
@@ -90,7 +87,7 @@ type bucketID struct {
 // New makes a machine in which nothing has happened yet.
 func New(cfg Config) *Machine {
 	m := &Machine{
-		cfg: cfg, ring: new(ring), hosts: map[string]*host{}, clients: map[string]*client{}, buckets: map[bucketID]*bucket{}, shared: map[string]*scopeSet{}, swept: -limit.Never, ownEnds: limit.Never,
+		cfg: cfg, ring: new(ring), hosts: map[string]*host{}, clients: map[string]*client{}, buckets: map[bucketID]*bucket{}, shared: map[string]*scopeSet{}, swept: -limit.Never,
 	}
 	if cfg.Shared {
 		m.desk = &desk{accounts: map[accountID]*account{}, replicas: 1}
@@ -118,15 +115,11 @@ type Request struct {
 	Budget       uint16        // from 1; 0 = none
 	Unbound      bool          // counts for its budget, whose share doesn't hold it back: high priority
 	Client       string        // whose call it is: queues are apart, and turns rotate between clients
-	Pacing       uint8         // burst share of this call in hundredths, plus one; 0 = as the machine's
 }
 
 // class gives the lanes that the call may wait in.
 func (r Request) class() class {
 	c := class{high: r.High, keyless: r.Keyless, pin: -1, budget: r.Budget, unbound: r.Unbound}
-	if !r.High { // which isn't paced
-		c.pacing = r.Pacing
-	}
 	switch {
 	case r.Keyless:
 	case r.Pin >= 0:
@@ -184,19 +177,15 @@ func (m *Machine) wake(h *host, at limit.Instant) {
 	}
 }
 
-// NextWake gives when Poll can next let a call go, or tell that a stop is over,
-// or end a limit of the owner's own; Never when only an event can bring that
-// about.
+// NextWake returns when Poll can next let a call go, or tell that a stop is
+// over; Never when only an event can bring that about.
 func (m *Machine) NextWake() limit.Instant {
-	return min(m.wakes.top(), m.watch.ends, m.ownEnds)
+	return min(m.wakes.top(), m.watch.ends)
 }
 
 // Poll lets every call go that can go at now.
 func (m *Machine) Poll(now limit.Instant, granted func(*Waiter, *Permit)) {
 	m.endStops(now)
-	if m.ownEnds <= now {
-		m.endLimits(now)
-	}
 hosts:
 	for m.wakes.top() <= now {
 		h := m.wakes[0].host
@@ -222,15 +211,7 @@ hosts:
 
 // policy is how calls of a class are admitted on a host.
 func (m *Machine) policy(h *host, c class, unpaced bool) window.Policy {
-	return window.Policy{Burst: m.burst(c), Unpaced: unpaced, High: c.high, Margin: h.margin.J(), Budget: c.budget, Unbound: c.unbound}
-}
-
-// burst gives the share of each window that calls of a class need no pacing in.
-func (m *Machine) burst(c class) float64 {
-	if c.pacing > 0 {
-		return float64(c.pacing-1) / 100
-	}
-	return m.cfg.Burst
+	return window.Policy{Burst: m.cfg.Burst, Unpaced: unpaced, High: c.high, Margin: h.margin.J(), Budget: c.budget, Unbound: c.unbound}
 }
 
 // newMargin makes a margin that starts at what it was, if that is known and

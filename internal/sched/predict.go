@@ -120,12 +120,12 @@ const (
 
 // turnsOf tells how the calls of a class count. Calls that may use other keys don't
 // count; alone says that there are no others. Nor do those that have a budget
-// or a pacing of their own to wait for.
+// of their own to wait for.
 func (a *ahead) turnsOf(c class, alone bool) turns {
 	switch {
 	case c.keyless != a.of.keyless || (c.pin != a.of.pin || c.group != a.of.group || c.first != a.of.first) && !alone || a.of.high && !c.high:
 		return notAhead
-	case c.budget != 0 && c.budget != a.of.budget || c.pacing != a.of.pacing && !c.high:
+	case c.budget != 0 && c.budget != a.of.budget:
 		return notAhead
 	case c.high && !a.of.high:
 		return allTheirs

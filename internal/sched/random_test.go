@@ -21,8 +21,7 @@ type chaos struct {
 	waiting map[*Waiter]int // by the order of their coming, from 1
 	permits []*Permit
 	bursts  []float64
-	own     []int // limits of the owner's own, some of which are over
-	asked   int   // calls that were neither refused nor cancelled
+	asked   int // calls that were neither refused nor cancelled
 	let     int
 	stops   map[string]bool // that were told to begin
 	large   bool            // limits of which some slots are kept free for high priority
@@ -122,8 +121,6 @@ func (c *chaos) step() {
 		default: // more often than the former
 			c.m.Enable(c.now, id)
 		}
-	case n == 15 && c.r.IntN(3) == 0:
-		c.ownLimit()
 	case n == 15 && c.r.IntN(10) == 0:
 		c.m.SetBurst(c.now, c.bursts[c.r.IntN(len(c.bursts))])
 	case n < 18 && c.m.NextWake() < limit.Never:
@@ -148,11 +145,6 @@ func (c *chaos) enqueue() {
 	switch c.r.IntN(6) {
 	case 0, 1:
 		r.Budget, r.Unbound = uint16(1+c.r.IntN(3)), r.High && c.r.IntN(2) == 0
-	case 2:
-		if len(c.bursts) == 1 { // see check
-			break
-		}
-		r.Pacing = uint8(1 + c.r.IntN(101))
 	}
 	if c.names.IntN(3) == 0 {
 		r.Client = fmt.Sprint(c.names.IntN(2) * c.names.IntN(15))
@@ -186,20 +178,6 @@ func (c *chaos) longest() (first *Waiter) {
 		}
 	}
 	return first
-}
-
-// ownLimit adds a limit of the owner's own, or removes one.
-func (c *chaos) ownLimit() {
-	if len(c.own) > 0 && c.r.IntN(2) == 0 {
-		c.m.Unlimit(c.now, c.own[0])
-		c.own = c.own[1:]
-		return
-	}
-	o := OwnLimit{Host: c.pick("", "euw1"), Method: c.pick("", "/x"), Quotas: []limit.Quota{{N: 1 + c.r.IntN(5), W: time.Second}}, Until: limit.Never}
-	if c.r.IntN(2) == 0 {
-		o.Until = c.now.Add(time.Duration(c.r.IntN(3000)) * time.Millisecond)
-	}
-	c.own = append(c.own, c.m.Limit(c.now, o))
 }
 
 // take gives a call under way, which ends now.

@@ -29,7 +29,7 @@ func (m *Machine) next(now limit.Instant, h *host) (*Waiter, *Permit) {
 // owed serves normal's twentieth turn, which skips pacing: else normal would
 // never find a slot that high has not taken.
 func (m *Machine) owed(now limit.Instant, h *host) (*Waiter, *Permit) {
-	if l, key := m.longestUnpaced(now, h, nil, 0); l != nil {
+	if l, key := m.longestUnpaced(now, h); l != nil {
 		return m.grant(now, l, key, true)
 	}
 	return nil, nil
@@ -37,31 +37,22 @@ func (m *Machine) owed(now limit.Instant, h *host) (*Waiter, *Permit) {
 
 // longestUnpaced finds, of the lanes of normal priority that want the
 // application's budget, the one served longest ago that could go, were there no
-// pacing; and the key for it. Where one is given to overtake them on a key, only
-// those that could go on that key, and would be overtaken because they are paced
-// more.
-func (m *Machine) longestUnpaced(now limit.Instant, h *host, overtakes *lane, on int) (best *lane, key int) {
+// pacing; and the key for it.
+func (m *Machine) longestUnpaced(now limit.Instant, h *host) (best *lane, key int) {
 	for _, q := range h.busy {
 		if q.class.high || q.class.keyless {
 			continue
 		}
-		if overtakes != nil && (m.burst(q.class) >= m.burst(overtakes.line.class) || !h.ring.serves(q.class, on)) {
-			continue
-		}
 		policy := m.policy(h, q.class, true)
-		policy.High = overtakes == nil // a turn that high owes goes without what is kept for high
+		policy.High = true // a turn that high owes goes without what is kept for high
 		for len(q.ready) > 0 {
 			l := q.ready[0].lane
-			if best != nil && !l.before(best) || overtakes != nil && overtakes.served <= l.served {
+			if best != nil && !l.before(best) {
 				break
 			}
 			s := m.find(now, l, policy)
 			if s.at <= now {
-				if overtakes == nil {
-					best, key = l, s.key
-				} else if m.fits(now, l.bucket, on, policy) {
-					best, key = l, on
-				}
+				best, key = l, s.key
 				break
 			}
 			if s.app > now {
@@ -72,31 +63,6 @@ func (m *Machine) longestUnpaced(now limit.Instant, h *host, overtakes *lane, on
 		}
 	}
 	return best, key
-}
-
-// overtaken finds the lane whose turn it is before that of l, which is about to
-// go on a key, and which waits only because its calls are paced more: they take
-// turns where they want the same, else it would starve. It is nil if there is
-// none.
-func (m *Machine) overtaken(now limit.Instant, l *lane, key int) *lane {
-	b := l.bucket
-	var best *lane
-	for _, o := range b.lanes {
-		c := o.line.class
-		if o.n == 0 || c.high || o.served >= l.served || best != nil && best.served <= o.served || m.burst(c) >= m.burst(l.line.class) {
-			continue
-		}
-		if b.host.ring.serves(c, key) && m.fits(now, b, key, m.policy(b.host, c, true)) {
-			best = o
-		}
-	}
-	if l.line.class.keyless {
-		return best
-	}
-	if o, _ := m.longestUnpaced(now, b.host, l, key); o != nil && (best == nil || o.served < best.served) {
-		return o
-	}
-	return best
 }
 
 // serve lets a call of the given priority go.
@@ -117,11 +83,6 @@ func (m *Machine) serve(now limit.Instant, h *host, high bool) (*Waiter, *Permit
 			// The method's own budget has its twentieth turn as well.
 			if other := m.owedIn(now, l.bucket, s.key); other != nil {
 				l = other
-			}
-		}
-		if !high && h.mixed > 0 {
-			if other := m.overtaken(now, l, s.key); other != nil {
-				return m.grant(now, other, s.key, true)
 			}
 		}
 		return m.grant(now, l, s.key, high)
@@ -156,7 +117,6 @@ func (m *Machine) admit(now limit.Instant, l *lane, key int, policy window.Polic
 	p.Key, p.bucket, p.index, p.reported, p.since = key, l.bucket, len(m.permits), false, now
 	m.permits = append(m.permits, p)
 	app, method := m.use(l.bucket, key)
-	p.hold.Aside = l.bucket.host.mixed > 0 || l.line.class.pacing > 0
 	m.take(now, p, policy, app, method)
 	if key >= 0 {
 		k := &m.ring.keys[key]

@@ -32,10 +32,6 @@ func (s *state) rows() []row {
 			key: string(sc.Key), host: string(sc.Host), method: string(sc.Method),
 			stopped: sc.Cooldown, cause: string(sc.Cause), halved: sc.Halved, inFlight: sc.InFlight, windows: sc.Windows,
 		}
-		for _, w := range sc.Own {
-			w.own = true
-			r.windows = append(r.windows[:len(r.windows):len(r.windows)], w)
-		}
 		rows = append(rows, r)
 	}
 	for _, q := range s.Queues {

@@ -34,7 +34,6 @@ type scope struct {
 	Cooldown seconds  `json:"cooldown_seconds"`
 	Cause    text     `json:"cooldown_cause"`
 	Windows  []window `json:"windows"`
-	Own      []window `json:"own"`
 }
 
 type window struct {
@@ -45,7 +44,6 @@ type window struct {
 	Peers    int     `json:"peers"` // of other replicas
 	InFlight int     `json:"in_flight"`
 	Reset    seconds `json:"reset_seconds"`
-	own      bool    // the owner's, not Riot's
 }
 
 type queue struct {

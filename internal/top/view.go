@@ -137,6 +137,8 @@ func pacing(b float64) string {
 	switch b {
 	case 0:
 		return "spread"
+	case 0.5:
+		return "balanced"
 	case 1:
 		return "burst"
 	}
@@ -163,9 +165,6 @@ func (m *Model) detail() []string {
 	windows := fmt.Sprintf("in flight %d", r.inFlight)
 	for _, w := range r.windows {
 		windows += fmt.Sprintf("  %s", w.Window)
-		if w.own {
-			windows += " own limit"
-		}
 		windows += fmt.Sprintf(" %d/%d", w.Used, w.Limit)
 		if w.Peers > 0 {
 			windows += fmt.Sprintf(" (%d by other replicas)", w.Peers)

@@ -9,9 +9,9 @@ import (
 )
 
 // Beside Riot's windows a scope has extra ones of the same arithmetic, which
-// make it stricter and never looser: the owner's own limits for all of its
-// calls, and for the calls of each budget a ceiling on every one of Riot's windows.
-// A ceiling belongs to its window, so it goes when that goes, and follows its limit.
+// make it stricter and never looser: for the calls of each budget a ceiling on
+// every one of Riot's windows. A ceiling belongs to its window, so it goes when
+// that goes, and follows its limit.
 
 // maxExtra is how many extra windows one call is looked at for without memory
 // beyond the stack's.
@@ -38,7 +38,7 @@ func shareOf(share float64, n int) int {
 
 // extra reports whether a call of the budget has extra windows.
 func (s *Scope) extra(budget uint16) bool {
-	return len(s.own) > 0 || 0 < budget && int(budget) <= len(s.shares)
+	return 0 < budget && int(budget) <= len(s.shares)
 }
 
 // charged lists the budgets on whose ceilings the calls of a budget are charged.
@@ -71,12 +71,9 @@ func (s *Scope) holding(now limit.Instant, p Policy, buf []*window) []*window {
 	return s.extras(now, s.binding(p, ids[:0]), buf)
 }
 
-// extras appends to buf the owner's windows and the ceilings of the budgets, as
-// far as anything was charged on them.
+// extras appends to buf the ceilings of the budgets, as far as anything was
+// charged on them.
 func (s *Scope) extras(now limit.Instant, budgets []uint16, buf []*window) []*window {
-	for _, o := range s.own {
-		buf = append(buf, o.windows...)
-	}
 	for _, budget := range budgets {
 		for _, w := range s.windows {
 			if w.hasCeiling(budget) {
@@ -170,20 +167,15 @@ func (s *Scope) RoomExtra(now, by limit.Instant, p Policy) int {
 	return room
 }
 
-// nthExtra is the part of Nth for the extra windows: of k calls, ofBudget are of
-// the policy's budget.
-func (s *Scope) nthExtra(now, from limit.Instant, k, ofBudget int, p Policy) limit.Instant {
+// nthExtra is the part of Nth for the extra windows, of the k-th call of the
+// policy's budget.
+func (s *Scope) nthExtra(now, from limit.Instant, k int, p Policy) limit.Instant {
 	at := now
-	for _, o := range s.own {
-		for _, w := range o.windows {
-			at = max(at, w.nth(now, from, k, p))
-		}
-	}
 	var ids [1]uint16
 	for _, budget := range s.binding(p, ids[:0]) {
 		for _, w := range s.windows {
 			if w.hasCeiling(budget) {
-				at = max(at, w.ceiling(now, budget, s.shares[budget-1].Of).nth(now, from, ofBudget, p))
+				at = max(at, w.ceiling(now, budget, s.shares[budget-1].Of).nth(now, from, k, p))
 			}
 		}
 	}
@@ -204,50 +196,15 @@ func (h *Hold) takeExtra(now limit.Instant, s *Scope, p Policy, held limit.Insta
 		}
 		// A slot of an extra window comes between those of Riot's: until the next
 		// one it is not too late.
-		w.granted(now, w.n(), w.quota.W/time.Duration(w.n()), max(held, w.held), h.Aside)
+		w.granted(now, w.n(), w.quota.W/time.Duration(w.n()), max(held, w.held))
 		h.charges = append(h.charges, charge{w: w})
 	}
-}
-
-// ownLimit is a limit of the owner's own.
-type ownLimit struct {
-	id      int
-	windows []*window
-}
-
-// Limit adds limits of the owner's own, known by id from now on: for calls yet
-// to come. Those under way must Join.
-func (s *Scope) Limit(id int, quotas []limit.Quota) {
-	o := ownLimit{id: id}
-	for _, q := range quotas {
-		o.windows = append(o.windows, newWindow(q))
-	}
-	s.own = append(s.own, o)
-}
-
-// HasLimit reports whether the limits of id are in force.
-func (s *Scope) HasLimit(id int) bool {
-	return slices.ContainsFunc(s.own, func(o ownLimit) bool { return o.id == id })
-}
-
-// Unlimit takes the limits of id away.
-func (s *Scope) Unlimit(id int) {
-	s.own = slices.DeleteFunc(s.own, func(o ownLimit) bool { return o.id == id })
 }
 
 // BudgetUse is what the calls of a budget use of a scope.
 type BudgetUse struct {
 	Budget  uint16
 	Windows []WindowState // with the budget's share as limit, shortest first
-}
-
-func (s *Scope) ownState(now limit.Instant, j time.Duration) (list []WindowState) {
-	for _, o := range s.own {
-		for _, w := range o.windows {
-			list = append(list, w.state(now, j))
-		}
-	}
-	return list
 }
 
 func (s *Scope) budgetState(now limit.Instant, j time.Duration) (list []BudgetUse) {

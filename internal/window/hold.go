@@ -21,11 +21,6 @@ type Hold struct {
 	latest  limit.Instant // by which a sent call has arrived: J after the sending
 	leased  Lease         // that the call goes on; zero where no Store judges
 	budget  uint16        // of the call; 0 = none
-
-	// Aside, set before Take, says that calls of several burst shares are
-	// about. One that goes before its slot then leaves the schedule to those
-	// that keep to it: else it would push their slot on for ever.
-	Aside bool
 }
 
 type charge struct {
@@ -78,7 +73,7 @@ func (h *Hold) Take(now limit.Instant, p Policy, service *Gate, scopes ...*Scope
 			if p.High {
 				w.tookHigh(now)
 			}
-			w.granted(now, w.rate(now), p.Margin, held, h.Aside)
+			w.granted(now, w.rate(now), p.Margin, held)
 			h.charges = append(h.charges, charge{w: w})
 		}
 		if s.extra(p.Budget) {

@@ -22,8 +22,7 @@ type Scope struct {
 	toldBy   limit.Instant // when the call was sent whose answer told the limits
 	tighter  limit.Instant // when it was last found to allow less than had been thought
 	leasing  *leasing      // nil unless a Store judges for it
-	own      []ownLimit
-	shares   []Share // of each budget, see Allot
+	shares   []Share       // of each budget, see Allot
 }
 
 // NewScope makes a scope of which nothing is known but the quotas assumed for
@@ -82,7 +81,7 @@ func (s *Scope) Next(now limit.Instant, p Policy) limit.Instant {
 func (s *Scope) Nth(now, from limit.Instant, k, ofBudget int, p Policy) limit.Instant {
 	at := now
 	if s.extra(p.Budget) {
-		at = s.nthExtra(now, max(from, s.until), k, ofBudget, p)
+		at = s.nthExtra(now, max(from, s.until), ofBudget, p)
 	}
 	if s.leasing != nil && !s.leasing.alone {
 		return max(at, s.nthLeased(now, from, k))
@@ -115,13 +114,6 @@ func (s *Scope) Idle(now limit.Instant, j time.Duration) bool {
 			return false
 		}
 	}
-	for _, o := range s.own {
-		for _, w := range o.windows {
-			if w.expire(now, j); w.used() > 0 {
-				return false
-			}
-		}
-	}
 	return true // no ceiling has a charge that its window hasn't
 }
 
@@ -133,7 +125,6 @@ type ScopeState struct {
 	Cooldown time.Duration
 	Cause    limit.Kind    // of the cool-down
 	Windows  []WindowState // Riot's
-	Own      []WindowState // the owner's own limits
 	Budgets  []BudgetUse   // of the budgets that were ever used here
 }
 
@@ -146,7 +137,7 @@ func (s *Scope) State(now limit.Instant, j time.Duration) ScopeState {
 		st.Windows[i] = w.state(now, j)
 		s.leasing.among(&st.Windows[i])
 	}
-	st.Own, st.Budgets = s.ownState(now, j), s.budgetState(now, j)
+	st.Budgets = s.budgetState(now, j)
 	return st
 }
 

@@ -16,24 +16,14 @@ const (
 	Shared                    // the store gives the room to other replicas first, or is being asked
 )
 
-// Rule says whose limit it is that hinders.
-type Rule uint8
-
-// The rules.
-const (
-	Riots    Rule = iota
-	Owners        // one of the owner's own limits
-	OfBudget      // the budget's share of Riot's
-)
-
 // Why is the hindrance that lasts longest, e.g. {Full, 3s, {100:120, Used: 100}}
 // with a window of 100 calls in 120 s that has room again at 3 s.
 type Why struct {
 	Hindrance
-	Rule   Rule          // of Full and Paced
-	Until  limit.Instant // as Next; Never when it hangs on calls under way
-	Window WindowState   // of Full, Paced and Reserved
-	Cause  limit.Kind    // of Stopped
+	OfBudget bool          // of Full and Paced: it is the budget's share of Riot's limit
+	Until    limit.Instant // as Next; Never when it hangs on calls under way
+	Window   WindowState   // of Full, Paced and Reserved
+	Cause    limit.Kind    // of Stopped
 }
 
 // Why tells what Next hangs on.
@@ -44,23 +34,15 @@ func (s *Scope) Why(now limit.Instant, p Policy) Why {
 	} else {
 		y = s.Gate.Why(now)
 		for _, w := range s.windows {
-			y.look(now, w, p, s.inFlight > 0, Riots)
+			y.look(now, w, p, s.inFlight > 0, false)
 		}
 	}
 	if !s.extra(p.Budget) {
 		return y
 	}
 	var buf [maxExtra]*window
-	extras, own := s.holding(now, p, buf[:0]), 0
-	for _, o := range s.own {
-		own += len(o.windows)
-	}
-	for i, w := range extras {
-		rule := Owners
-		if i >= own {
-			rule = OfBudget
-		}
-		y.look(now, w, p, false, rule)
+	for _, w := range s.holding(now, p, buf[:0]) {
+		y.look(now, w, p, false, true)
 	}
 	return y
 }
@@ -94,12 +76,12 @@ func (s *Scope) whyLeased(now limit.Instant, p Policy) Why {
 }
 
 // look makes a window the hindrance if it lasts longer.
-func (y *Why) look(now limit.Instant, w *window, p Policy, underWay bool, rule Rule) {
+func (y *Why) look(now limit.Instant, w *window, p Policy, underWay bool, ofBudget bool) {
 	at := w.next(now, p, underWay)
 	if at <= y.Until {
 		return
 	}
-	*y = Why{Hindrance: Paced, Rule: rule, Until: at, Window: w.state(now, p.Margin)}
+	*y = Why{Hindrance: Paced, OfBudget: ofBudget, Until: at, Window: w.state(now, p.Margin)}
 	y.Window.N = w.n() // what is in force, after violations as well
 	p.Unpaced = true
 	if w.next(now, p, underWay) == at {

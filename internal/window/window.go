@@ -158,10 +158,7 @@ func (w *window) paced(now limit.Instant, used int, burst float64, kept time.Dur
 
 // granted notes a call at now, held back by charges until held, in the schedule
 // for n calls; j as for pace.grant.
-func (w *window) granted(now limit.Instant, n int, j time.Duration, held limit.Instant, aside bool) {
-	if aside && w.pace.started && now < w.pace.tat {
-		return
-	}
+func (w *window) granted(now limit.Instant, n int, j time.Duration, held limit.Instant) {
 	w.pace.grant(now, w.quota.W, n, j, held)
 }
 

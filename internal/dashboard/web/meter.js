@@ -4,7 +4,7 @@ import { count, left, time } from "./format.js";
 
 const parts = ["ours", "flight", "peers", "others"];
 
-export const nameOf = (w) => (w.kind === "own" ? "own limit, " : w.kind ? `budget ${w.kind.slice(7)}, ` : "") + time(w.window);
+export const nameOf = (w) => (w.kind ? `budget ${w.kind.slice(7)}, ` : "") + time(w.window);
 
 export function meter() {
   const m = { parts: parts.map((p) => h("i", { class: `seg ${p}` })), tick: h("i", { class: "tick" }), numbers: h("span", { class: "numbers" }), length: h("span", { class: "length" }), reset: h("span", { class: "reset" }) };

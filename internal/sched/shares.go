@@ -7,80 +7,10 @@ import (
 	"riftrelay/internal/window"
 )
 
-// OwnLimit is a limit of the owner's own, beside Riot's: it holds for each key
-// on each host by itself, as Riot's do.
-type OwnLimit struct {
-	Host   string // empty: every host
-	Method string // empty: the application's calls
-	Quotas []limit.Quota
-	Until  limit.Instant // Never: until it is removed
-}
-
-type ownLimit struct {
-	id int
-	OwnLimit
-}
-
-// maxOwnLimits bounds the limits of the owner's own: each call looks at those
-// that concern it.
-const maxOwnLimits = 64
-
-// Limit adds a limit. Calls under way count as sent now. It gives the id by
-// which Unlimit knows it, -1 when there are too many.
-func (m *Machine) Limit(now limit.Instant, o OwnLimit) int {
-	if len(m.own) >= maxOwnLimits {
-		return -1
-	}
-	m.ownIDs++
-	add := ownLimit{m.ownIDs, o}
-	m.own = append(m.own, add)
-	m.ownEnds = min(m.ownEnds, o.Until)
-	m.eachScope(func(s *window.Scope, host, method string, _ bool) { add.put(s, host, method) })
-	for _, p := range m.permits {
-		p.hold.Join(now, p.bucket.host.margin.J())
-	}
-	for _, b := range m.buckets {
-		m.tighten(b) // who can't start in time any more is refused at once
-	}
-	return add.id
-}
-
-// Unlimit removes a limit. One that is no more does no harm.
-func (m *Machine) Unlimit(now limit.Instant, id int) {
-	m.removeLimits(now, func(o ownLimit) bool { return o.id == id })
-}
-
-// endLimits removes the limits whose time is over.
-func (m *Machine) endLimits(now limit.Instant) {
-	m.removeLimits(now, func(o ownLimit) bool { return o.Until <= now })
-}
-
-func (m *Machine) removeLimits(now limit.Instant, which func(ownLimit) bool) {
-	m.ownEnds = limit.Never
-	for _, o := range m.own {
-		if which(o) {
-			m.eachScope(func(s *window.Scope, _, _ string, _ bool) { s.Unlimit(o.id) })
-		} else {
-			m.ownEnds = min(m.ownEnds, o.Until)
-		}
-	}
-	m.own = slices.DeleteFunc(m.own, which)
-	m.recheck(now)
-}
-
-func (o ownLimit) put(s *window.Scope, host, method string) {
-	if o.Method == method && (o.Host == "" || o.Host == host) && !s.HasLimit(o.id) {
-		s.Limit(o.id, o.Quotas)
-	}
-}
-
 // furnish gives a new scope what its owner wants of it.
 func (m *Machine) furnish(s *window.Scope, host, method string) *window.Scope {
 	if m.cfg.Shares != nil {
 		s.Allot(m.shares(host, method))
-	}
-	for _, o := range m.own {
-		o.put(s, host, method)
 	}
 	return s
 }
