@@ -1,6 +1,6 @@
 # What people run by hand. CI runs .ci/run, which does all of the first three.
 
-.PHONY: test lint bench long docs deploy newcomer weight mutants
+.PHONY: test lint bench long soak docs deploy newcomer weight mutants
 
 # The README's test command with what CI adds to it.
 test:
@@ -23,6 +23,10 @@ long:
 	go test . -run 'TestSoak|TestConnectionEndsAtAnEdgeProxy' -v -timeout 1h -soak 24
 	go test ./internal/replicas -v -timeout 1h -long
 	go test -race -shuffle=on -count $(or $(COUNT),20) -timeout 2h ./...
+
+# Two relays, a store and a simulated Riot for an hour, with faults of all kinds: a line a minute and a summary.
+soak:
+	go test ./internal/replicas -run 'TestHours$$' -v -soak $(or $(FOR),60m) -timeout 24h
 
 # Dashboard, alerts, compose file, image, unit, chart, release, and every command of the docs.
 deploy:

@@ -10,6 +10,10 @@
 //     cluster_test.go: faults of
 //     replicas, of the store, of the way between them.
 //   - cost_test.go: what a call costs the store.
+//   - chaos_proxy_test.go, chaos_test.go: connections of clients, to Riot and to the
+//     store that are held up, dripped, cut, reset, half-closed or swallowed.
+//   - mixed_test.go: clients of all kinds, and what a relay holds.
+//   - hours_test.go: all of that for an hour, which make soak runs.
 //
 // Each test prints what it measured. With -long the repeats are made that take
 // minutes:

@@ -87,7 +87,7 @@ type rig struct {
 func newRig(t *testing.T, limit string, vars ...string) *rig {
 	t.Helper()
 	edge, err := riotsim.New(riotsim.Config{
-		Keys: map[string]string{canary: limit}, Body: riotsim.Tiny, Arrivals: -1,
+		Keys: map[string]string{canary: limit, otherKey: limit}, Body: riotsim.Tiny, Arrivals: -1,
 		Latency: riotsim.Latency{Up: 10 * time.Millisecond, UpJitter: 5 * time.Millisecond, Down: 10 * time.Millisecond, DownJitter: 5 * time.Millisecond},
 	})
 	if err != nil {
@@ -251,17 +251,32 @@ type storeState struct {
 
 // store asks for it; nil while there is no answer.
 func (p *relay) store() *storeState {
+	if s := p.state(); s != nil {
+		return s.Store
+	}
+	return nil
+}
+
+// relayState is what a relay says of itself.
+type relayState struct {
+	Queued   int
+	InFlight int `json:"in_flight"`
+	Store    *storeState
+}
+
+// state asks for it; nil while there is no answer.
+func (p *relay) state() *relayState {
 	c := http.Client{Timeout: 5 * time.Second}
 	resp, err := c.Get(p.admin + "/api/v1/state")
 	if err != nil {
 		return nil
 	}
 	defer resp.Body.Close()
-	var s struct{ Store *storeState }
+	var s relayState
 	if json.NewDecoder(resp.Body).Decode(&s) != nil {
 		return nil
 	}
-	return s.Store
+	return &s
 }
 
 // startRedis runs a server that ends with the test. Where there is none the
