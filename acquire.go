@@ -46,8 +46,8 @@ func (l *Limiter) deadline(ctx context.Context, o *Options) (at time.Time) {
 // acquire is Acquire with the deadline of all tries, of which this is the n-th,
 // from 1. Later ones go before those who wait.
 func (l *Limiter) acquire(ctx context.Context, r route.Route, o *Options, deadline time.Time, try int) (Permit, error) {
-	if key := keyFrom(ctx); key != "" && (r.Method == nil || r.Method.Auth != route.AuthRSO) {
-		return l.acquireOn(ctx, key, r, o, deadline, try)
+	if o.Key.Value != "" && (r.Method == nil || r.Method.Auth != route.AuthRSO) {
+		return l.acquireOn(ctx, o.Key.Value, r, o, deadline, try)
 	}
 	return l.admit(ctx, r, o, deadline, try)
 }

@@ -47,6 +47,9 @@ func (t *Transport) newCall(req *http.Request) (*call, error) {
 	}
 	ctx := req.Context()
 	c := &call{t: t, req: req, options: *optionsFrom(ctx), handoff: handoff.From(ctx), context: reported{Context: ctx}}
+	if t.Options != nil {
+		c.options = t.Options(req, c.options)
+	}
 	if err := c.findRoute(); err != nil {
 		t.Limiter.tell(ctx, AdmissionEvent{Priority: c.options.Priority, Reason: ReasonInvalidRoute})
 		return nil, err
@@ -54,7 +57,7 @@ func (t *Transport) newCall(req *http.Request) (*call, error) {
 	c.context.report.Route = c.route
 	c.to = t.targets.of(c.route.Host)
 	c.body = newReplay(req)
-	if keyFrom(ctx) == "" {
+	if c.options.Key.Value == "" {
 		c.options.choice = t.choose(c.route, c.path, &c.options)
 	}
 	c.deadline = t.Limiter.deadline(ctx, &c.options)

@@ -11,41 +11,8 @@ import (
 	"riftrelay/route"
 )
 
-// MaxCallKeys is how many keys of WithKey a Limiter knows at a time.
-const MaxCallKeys = 1024
-
-type withKey struct{}
-
-// secret is a pointer's target in a context, so that a printed context hides
-// it.
-type secret struct{ value string }
-
-// WithKey gives a context under which calls go on this Riot API key, which need
-// not be one of Config.Keys: a service that many products use may pass on the
-// key of each. It has limits and a health of its own, serves no calls but those
-// that name it, and belongs to no Group. Where it is one of Config.Keys after
-// all, its limits are counted once. Calls without a key (RSO) stay without. An
-// empty key takes that of an outer context back. R20 holds here too: Riot's
-// terms forbid using several keys to get around the limits of one.
-//
-// A Limiter knows MaxCallKeys of them at a time. The one that was used longest
-// ago makes room for a new one, once nothing counts on it any more: some
-// minutes after its last call, by Riot's windows. If there is none, the error
-// is ErrTooManyKeys. Snapshot, hooks and answers call a key "call-" and a
-// digest of it, the key itself appears nowhere.
-//
-// It is for Transport and Limiter.Acquire. Options.Pin can't be used with it.
-func WithKey(ctx context.Context, key string) context.Context {
-	return context.WithValue(ctx, withKey{}, &secret{key})
-}
-
-// keyFrom gives the key of WithKey; empty without one.
-func keyFrom(ctx context.Context) string {
-	if s, _ := ctx.Value(withKey{}).(*secret); s != nil {
-		return s.value
-	}
-	return ""
-}
+// maxCallKeys is how many keys of calls a Limiter knows at a time.
+const maxCallKeys = 1024
 
 // callKey is a key that calls bring along, or one of the list that they name.
 type callKey struct {
@@ -88,11 +55,8 @@ func (l *Limiter) acquireOn(ctx context.Context, key string, r route.Route, o *O
 
 // borrow finds the key of a call, and holds it until handBack.
 func (l *Limiter) borrow(key string, o *Options) (*callKey, *RejectedError) {
-	if o.Pin != AnyKey {
-		return nil, &RejectedError{Reason: ReasonInvalidTokenIndex, Detail: "the call is pinned, and has a key by WithKey; allowed: one of the two"}
-	}
 	if !validKey(key) {
-		return nil, &RejectedError{Reason: ReasonInvalidKey, Detail: "the key of WithKey is not shown; allowed: 1 to 256 visible ASCII characters"}
+		return nil, &RejectedError{Reason: ReasonInvalidKey, Detail: "the value of the call's key is not shown; allowed: 1 to 256 visible ASCII characters"}
 	}
 	l.mu.Lock()
 	defer l.unlock()
@@ -105,7 +69,7 @@ func (l *Limiter) borrow(key string, o *Options) (*callKey, *RejectedError) {
 			}
 		}
 		if k = l.addCallKey(now, key); k == nil {
-			return nil, &RejectedError{Reason: ReasonTooManyKeys, Detail: "calls with 1,024 keys by WithKey still count; allowed: as many at a time"}
+			return nil, &RejectedError{Reason: ReasonTooManyKeys, Detail: "1,024 keys of calls still count; allowed: as many at a time"}
 		}
 	}
 	k.waiting++
@@ -167,7 +131,7 @@ func (l *Limiter) restoreCallKeys(now limit.Instant, saved []savedScope, scopes 
 		}
 		id, found := ids[s.Key]
 		if !found {
-			if len(back) == MaxCallKeys {
+			if len(back) == maxCallKeys {
 				continue
 			}
 			if id = l.machine.AddKey(now, back); id < 0 {
@@ -188,7 +152,7 @@ func (c *callKeys) free(now limit.Instant, m *sched.Machine) int {
 	if slot := slices.Index(c.slots, nil); slot >= 0 {
 		return slot
 	}
-	if len(c.slots) < MaxCallKeys {
+	if len(c.slots) < maxCallKeys {
 		return len(c.slots)
 	}
 	if now < c.full {

@@ -16,15 +16,19 @@ import (
 	"riftrelay/riotsim"
 )
 
-func onKey(ctx context.Context, key string) context.Context { return riftrelay.WithKey(ctx, key) }
+func onKey(ctx context.Context, key string) context.Context {
+	o := riftrelay.OptionsFrom(ctx)
+	o.Key = riftrelay.Key{Value: key}
+	return riftrelay.WithOptions(ctx, o)
+}
 
 func nowOrNever(ctx context.Context) context.Context {
-	return riftrelay.WithOptions(ctx, riftrelay.Options{MaxWait: riftrelay.NowOrNever})
+	return riftrelay.WithMaxWait(ctx, riftrelay.NowOrNever)
 }
 
 // Keys of users have budgets of their own, those of Config.Keys another, and
 // one that is of both has one.
-func TestWithKeyHasABudgetOfItsOwn(t *testing.T) {
+func TestCallKeyHasABudgetOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, riotsim.Config{Requests: -1, AppLimits: []riotsim.Rule{{Limit: "3:10"}}}, riftrelay.Config{Pacing: riftrelay.PacingBurst})
 		for _, key := range []string{"", "RGAPI-user-1", "RGAPI-user-2"} {
@@ -53,7 +57,7 @@ func TestWithKeyHasABudgetOfItsOwn(t *testing.T) {
 
 // A call with its own key goes on no other, and other calls never on its key:
 // be the listed ones dead, or the call's own.
-func TestWithKeyServesNoOtherCalls(t *testing.T) {
+func TestCallKeyServesNoOtherCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := keyed(t, riotsim.Config{}, []riftrelay.Key{{Name: "main", Value: canaryA}, {Name: "tft", Value: canaryB}}, riftrelay.Group{Name: "tft", Paths: []string{"/tft/"}})
 		s.edge.SetKey(canaryA, 401)
@@ -85,7 +89,7 @@ func TestWithKeyServesNoOtherCalls(t *testing.T) {
 		if err := s.limiter.DisableKey(keys[2].Name); err != nil {
 			t.Error(err)
 		}
-		_, err := s.limiter.Acquire(own, routeTo(t, byPUUID), riftrelay.Options{})
+		_, err := s.limiter.Acquire(t.Context(), routeTo(t, byPUUID), riftrelay.OptionsFrom(own))
 		var rejected *riftrelay.RejectedError
 		if !errors.As(err, &rejected) || !strings.Contains(rejected.Detail, keys[2].Name+": 401") || !strings.Contains(rejected.Detail, "disabled") {
 			t.Errorf("%v", err)
@@ -94,7 +98,7 @@ func TestWithKeyServesNoOtherCalls(t *testing.T) {
 }
 
 // Players' calls carry no key, whatever their context says (R5).
-func TestWithKeyLeavesRSOAlone(t *testing.T) {
+func TestCallKeyLeavesRSOAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, riotsim.Config{Requests: -1}, riftrelay.Config{})
 		if got := s.statusOf(t, onKey(t.Context(), canaryA), "https://europe.api.riotgames.com/riot/account/v1/accounts/me"); got != "200" {
@@ -108,20 +112,18 @@ func TestWithKeyLeavesRSOAlone(t *testing.T) {
 	})
 }
 
-func TestWithKeyRefusals(t *testing.T) {
+func TestCallKeyRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, riotsim.Config{}, riftrelay.Config{})
 		for name, c := range map[string]struct {
 			key    string
-			o      riftrelay.Options
 			reason riftrelay.Reason
 		}{
 			"no key":            {key: "two\nlines", reason: riftrelay.ReasonInvalidKey},
 			"too long":          {key: strings.Repeat("CANARY", 100), reason: riftrelay.ReasonInvalidKey},
-			"pinned as well":    {key: canaryA, o: riftrelay.Options{Pin: riftrelay.KeyAt(0)}, reason: riftrelay.ReasonInvalidTokenIndex},
 			"neither is hidden": {key: "CANARY\x00", reason: riftrelay.ReasonInvalidKey},
 		} {
-			_, err := s.limiter.Acquire(onKey(t.Context(), c.key), routeTo(t, byPUUID), c.o)
+			_, err := s.limiter.Acquire(t.Context(), routeTo(t, byPUUID), riftrelay.Options{Key: riftrelay.Key{Value: c.key}})
 			var rejected *riftrelay.RejectedError
 			if !errors.As(err, &rejected) || rejected.Reason != c.reason || rejected.Route.Method == nil || strings.Contains(err.Error(), "CANARY") {
 				t.Errorf("%s: %v", name, err)
@@ -136,15 +138,18 @@ func TestWithKeyRefusals(t *testing.T) {
 	})
 }
 
+// maxCallKeys is how many keys of calls a Limiter knows at a time.
+const maxCallKeys = 1024
+
 // Ten thousand keys: as many as are bounded at a time, and the one used longest
 // ago goes first, once nothing counts on it.
-func TestWithKeyIsBounded(t *testing.T) {
+func TestCallKeyIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: "20:10"}}, MethodLimits: []riotsim.Rule{{Limit: "50:10"}}}, riftrelay.Config{})
 		const all = 10_000
 		for i := range all {
-			if i > 0 && i%riftrelay.MaxCallKeys == 0 {
-				_, err := s.limiter.Acquire(onKey(t.Context(), fmt.Sprint("RGAPI-", i)), routeTo(t, byPUUID), riftrelay.Options{})
+			if i > 0 && i%maxCallKeys == 0 {
+				_, err := s.limiter.Acquire(t.Context(), routeTo(t, byPUUID), riftrelay.Options{Key: riftrelay.Key{Value: fmt.Sprint("RGAPI-", i)}})
 				if !errors.Is(err, riftrelay.ErrTooManyKeys) {
 					t.Fatalf("key %d: %v, want all places taken", i, err)
 				}
@@ -155,15 +160,15 @@ func TestWithKeyIsBounded(t *testing.T) {
 			}
 		}
 		snapshot := s.limiter.Snapshot()
-		if got := len(snapshot.Keys); got != 1+riftrelay.MaxCallKeys {
+		if got := len(snapshot.Keys); got != 1+maxCallKeys {
 			t.Errorf("%d keys", got)
 		}
-		if got := len(snapshot.Scopes); got > 2*(1+riftrelay.MaxCallKeys) {
+		if got := len(snapshot.Scopes); got > 2*(1+maxCallKeys) {
 			t.Errorf("%d scopes", got)
 		}
 		// One that is used stays, the one used longest ago goes.
 		time.Sleep(11 * time.Second)
-		first := all - riftrelay.MaxCallKeys
+		first := all - maxCallKeys
 		s.statusOf(t, onKey(t.Context(), fmt.Sprint("RGAPI-", first)), byPUUID)
 		names := func() (names []string) {
 			for _, k := range s.limiter.Snapshot().Keys {
@@ -188,7 +193,7 @@ func TestWithKeyIsBounded(t *testing.T) {
 
 // A key may move into Config.Keys and out of them while calls wait for it. They
 // go on with it, and with all that counts on it.
-func TestWithKeyMovesWithSetKeys(t *testing.T) {
+func TestCallKeyMovesWithSetKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, riotsim.Config{Requests: -1, AppLimits: []riotsim.Rule{{Limit: "2:10"}}}, riftrelay.Config{Pacing: riftrelay.PacingBurst})
 		own := onKey(t.Context(), canaryA)
@@ -226,7 +231,7 @@ func TestWithKeyMovesWithSetKeys(t *testing.T) {
 }
 
 // A restart forgets no call of any key, and knows none of the keys.
-func TestWithKeyOutlivesARestart(t *testing.T) {
+func TestCallKeyOutlivesARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: "3:10"}}}, riftrelay.Config{Pacing: riftrelay.PacingBurst})
 		own := onKey(t.Context(), canaryA)
@@ -247,10 +252,10 @@ func TestWithKeyOutlivesARestart(t *testing.T) {
 		if err != nil || restored.Saved != 2 || restored.Scopes != 2 {
 			t.Fatalf("%+v, %v", restored, err)
 		}
-		if _, err := next.Acquire(nowOrNever(own), routeTo(t, byPUUID), riftrelay.Options{MaxWait: riftrelay.NowOrNever}); !errors.Is(err, riftrelay.ErrNotInTime) {
+		if _, err := next.Acquire(t.Context(), routeTo(t, byPUUID), riftrelay.OptionsFrom(nowOrNever(own))); !errors.Is(err, riftrelay.ErrNotInTime) {
 			t.Errorf("in a full window, after a restart: %v", err)
 		}
-		if p, err := next.Acquire(onKey(t.Context(), canaryB), routeTo(t, byPUUID), riftrelay.Options{}); err != nil {
+		if p, err := next.Acquire(t.Context(), routeTo(t, byPUUID), riftrelay.Options{Key: riftrelay.Key{Value: canaryB}}); err != nil {
 			t.Errorf("another key: %v", err)
 		} else {
 			p.Release()
@@ -262,7 +267,7 @@ func TestWithKeyOutlivesARestart(t *testing.T) {
 }
 
 // Replicas share what users' keys allow, without a word of who they are.
-func TestWithKeyAndAStore(t *testing.T) {
+func TestCallKeyAndAStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFlock(t, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: "10:10"}}}, riftrelay.Config{Pacing: riftrelay.PacingBurst}, time.Millisecond, time.Millisecond)
 		ctx, stop := context.WithTimeout(onKey(t.Context(), canaryA), time.Minute)

@@ -58,7 +58,7 @@ func (t *Transport) choose(r route.Route, path string, o *Options) *choice {
 		return c
 	}
 	c.id = l.ids17.hash(id)
-	if o.Pin != AnyKey {
+	if o.Key != (Key{}) {
 		return c
 	}
 	if key, known := l.ids17.get(c.id); known {
@@ -123,7 +123,7 @@ func (c *call) tryOtherKey(p Permit, resp *http.Response, elsewhere *held) bool 
 		l.ids17.put(k.id, p.key.id)
 	}
 	switch {
-	case c.options.Pin != AnyKey:
+	case c.options.Key != (Key{}):
 	case undecryptable:
 		k.failed = append(k.failed, p.key)
 		if next := l.nextOf(c.route, &c.options, k.failed); next != nil {

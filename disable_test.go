@@ -43,7 +43,7 @@ func TestDisabledKeyGetsNoCalls(t *testing.T) {
 		}
 
 		// Pinned: refused, with the reason and no time to come back at.
-		_, err := s.limiter.TryAcquire(routeTo(t, byPUUID), riftrelay.Options{Pin: riftrelay.KeyAt(0)})
+		_, err := s.limiter.TryAcquire(routeTo(t, byPUUID), riftrelay.Options{Key: keyAt(s.limiter, 0)})
 		var rejected *riftrelay.RejectedError
 		if !errors.As(err, &rejected) || !errors.Is(err, riftrelay.ErrNoKey) || rejected.RetryAfter != 0 || rejected.Detail != "main: disabled 3 min ago" {
 			t.Errorf("pinned: %v", err)
@@ -98,7 +98,7 @@ func TestDisabledKeyAndItsIDs(t *testing.T) {
 // What was admitted and not sent yet does not go on it either.
 func TestDisableHoldsBackWhatIsNotSent(t *testing.T) {
 	l := successor(t, twoKeys()...)
-	p, err := l.Acquire(t.Context(), mustMatch(t, byPUUID), riftrelay.Options{Pin: riftrelay.KeyAt(1)})
+	p, err := l.Acquire(t.Context(), mustMatch(t, byPUUID), riftrelay.Options{Key: keyAt(l, 1)})
 	if err != nil || !p.Valid() {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestDisableWhileCallsWait(t *testing.T) {
 			s.statusOf(t, t.Context(), byPUUID)
 		}
 		ends := make(chan string, 2)
-		pinned := riftrelay.WithOptions(t.Context(), riftrelay.Options{Pin: riftrelay.KeyAt(0)})
+		pinned := riftrelay.WithOptions(t.Context(), riftrelay.Options{Key: keyAt(s.limiter, 0)})
 		go func() { ends <- "pinned " + s.statusOf(t, pinned, byPUUID) }()
 		synctest.Wait()
 		go func() { ends <- "any " + s.statusOf(t, t.Context(), byPUUID) }()
@@ -193,7 +193,7 @@ func TestStateKeepsDisabledKeysAndRefusals(t *testing.T) {
 		time.Sleep(time.Second)
 		forbid := func(l *riftrelay.Limiter) {
 			t.Helper()
-			p, err := l.Acquire(t.Context(), mustMatch(t, byPUUID), riftrelay.Options{Pin: riftrelay.KeyAt(0)})
+			p, err := l.Acquire(t.Context(), mustMatch(t, byPUUID), riftrelay.Options{Key: keyAt(l, 0)})
 			if err != nil {
 				t.Fatal(err)
 			}

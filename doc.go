@@ -22,11 +22,10 @@
 // A 429 goes back to stage 2. The relay (cmd/riftrelay) is an HTTP server
 // around the same Transport.
 //
-// How one call is admitted is said in its context: by WithOptions a priority, a
-// budget, a key it must use, the longest wait; by WithKey a key of its own. What
-// can't be admitted is a *RejectedError, which says why and when to come back,
-// and for which nothing was sent. GetJSON is for who wants an answer's data
-// only.
+// How one call is admitted is said in its context (WithOptions): its priority, a
+// budget, a key that it must use, the longest wait. A call that can't be admitted
+// fails with a *RejectedError, which says why and when to come back; nothing was
+// sent for it. GetJSON fetches a URL and decodes its body.
 //
 // Programs with a loop of their own use Limiter.Acquire and the Permit it
 // gives. Limiter.Snapshot shows every limit, what is used of it and what waits;

@@ -15,17 +15,17 @@ type Reason string
 
 // The reasons of a RejectedError.
 const (
-	ReasonQueueFull         Reason = "queue_full"          // as many calls wait as may
-	ReasonDeadline          Reason = "deadline"            // could not be served in time, so it did not wait at all
-	ReasonTimeout           Reason = "timeout"             // waited, and the wait became too long
-	ReasonNoKey             Reason = "no_available_key"    // no key that could be used
-	ReasonShuttingDown      Reason = "shutting_down"       // the Limiter is closed or draining
-	ReasonInvalidRoute      Reason = "invalid_route"       // host or path that Riot doesn't serve
-	ReasonInvalidTokenIndex Reason = "invalid_token_index" // pinned to a key that there isn't
-	ReasonInvalidMaxWait    Reason = "invalid_max_wait"    // a bound of the wait that is no duration
-	ReasonInvalidBudget     Reason = "invalid_budget"      // a budget that there isn't
-	ReasonInvalidKey        Reason = "invalid_key"         // a key of WithKey that no key can be
-	ReasonTooManyKeys       Reason = "too_many_keys"       // more keys of WithKey at a time than MaxCallKeys
+	ReasonQueueFull      Reason = "queue_full"       // as many calls wait as may
+	ReasonDeadline       Reason = "deadline"         // could not be served in time, so it did not wait at all
+	ReasonTimeout        Reason = "timeout"          // waited, and the wait became too long
+	ReasonNoKey          Reason = "no_available_key" // no key that could be used
+	ReasonShuttingDown   Reason = "shutting_down"    // the Limiter is closed or draining
+	ReasonInvalidRoute   Reason = "invalid_route"    // host or path that Riot doesn't serve
+	ReasonUnknownKey     Reason = "unknown_key"      // Options.Key names a key that there isn't, or of another group
+	ReasonInvalidMaxWait Reason = "invalid_max_wait" // a bound of the wait that is no duration
+	ReasonInvalidBudget  Reason = "invalid_budget"   // a budget that there isn't
+	ReasonInvalidKey     Reason = "invalid_key"      // Options.Key has a value that no key can be
+	ReasonTooManyKeys    Reason = "too_many_keys"    // more keys of calls at a time than 1,024
 )
 
 // Sentinels for errors.Is. Each matches the *RejectedError of its reason.
@@ -46,7 +46,7 @@ var (
 )
 
 // ErrUnknownKey is what the errors of DisableKey, EnableKey and RecheckKey
-// match: no key in use has that name.
+// match, and the rejection of an Options.Key: no key in use has that name.
 var ErrUnknownKey = errors.New("unknown key")
 
 // ErrOtherVersion is ChangeEvent.Err of a ChangeStoreAway while there are
@@ -131,7 +131,9 @@ func (e *RejectedError) Is(target error) bool {
 		return target == ErrUnknownRoute
 	case ReasonTooManyKeys:
 		return target == ErrTooManyKeys
-	case ReasonInvalidTokenIndex, ReasonInvalidMaxWait, ReasonInvalidBudget, ReasonInvalidKey:
+	case ReasonUnknownKey:
+		return target == ErrUnknownKey
+	case ReasonInvalidMaxWait, ReasonInvalidBudget, ReasonInvalidKey:
 	}
 	return false
 }

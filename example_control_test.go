@@ -69,13 +69,13 @@ func ExampleLimiter_Estimate() {
 	// Output: true service <nil>
 }
 
-// Calls of one product pinned to its key: the key in that place of Config.Keys.
-func ExampleKeyAt() {
+// Calls of one product go on its key.
+func ExampleOptions_key() {
 	limiter := must(riftrelay.New(riftrelay.Config{
 		Keys: []riftrelay.Key{{Name: "site", Value: "RGAPI-site"}, {Name: "bot", Value: "RGAPI-bot"}},
 	}))
 	defer limiter.Close()
-	permit := must(limiter.Acquire(context.Background(), platformData(), riftrelay.Options{Pin: riftrelay.KeyAt(1)}))
+	permit := must(limiter.Acquire(context.Background(), platformData(), riftrelay.Options{Key: riftrelay.Key{Name: "bot"}}))
 	defer permit.Release()
 	fmt.Println(permit.Key())
 	// Output: bot
@@ -101,13 +101,13 @@ func ExampleGroup() {
 
 // Each product that uses a service passes on a key of its own. Its limits are
 // its own too.
-func ExampleWithKey() {
+func ExampleOptions_keyOfACall() {
 	limiter := must(riftrelay.New(riftrelay.Config{}))
 	defer limiter.Close()
 	client := &http.Client{Transport: &riftrelay.Transport{Limiter: limiter, Base: riot()}}
 
 	for _, key := range []string{"RGAPI-of-one", "RGAPI-of-another"} {
-		ctx := riftrelay.WithKey(context.Background(), key)
+		ctx := riftrelay.WithOptions(context.Background(), riftrelay.Options{Key: riftrelay.Key{Value: key}})
 		req := must(http.NewRequestWithContext(ctx, http.MethodGet, "https://euw1.api.riotgames.com/lol/status/v4/platform-data", http.NoBody))
 		resp := must(client.Do(req))
 		resp.Body.Close()

@@ -116,17 +116,16 @@ func ExampleErrUnknownRoute() {
 	// true
 }
 
-// More keys at a time than a limiter knows: see WithKey.
+// More keys at a time than a limiter knows: see Options.Key.
 func ExampleErrTooManyKeys() {
 	limiter := must(riftrelay.New(riftrelay.Config{}))
 	defer limiter.Close()
 	r := platformData()
-	for i := range riftrelay.MaxCallKeys {
-		ctx := riftrelay.WithKey(context.Background(), fmt.Sprint("RGAPI-", i))
-		must(limiter.Acquire(ctx, r, riftrelay.Options{})) // and under way still
+	for i := range 1024 {
+		o := riftrelay.Options{Key: riftrelay.Key{Value: fmt.Sprint("RGAPI-", i)}}
+		must(limiter.Acquire(context.Background(), r, o)) // and under way still
 	}
-	ctx := riftrelay.WithKey(context.Background(), "RGAPI-one-more")
-	_, err := limiter.Acquire(ctx, r, riftrelay.Options{})
+	_, err := limiter.Acquire(context.Background(), r, riftrelay.Options{Key: riftrelay.Key{Value: "RGAPI-one-more"}})
 	fmt.Println(errors.Is(err, riftrelay.ErrTooManyKeys))
 	// Output: true
 }

@@ -142,7 +142,7 @@ func everyWaitEnds(t *testing.T, r *rand.Rand) {
 			time.Sleep(time.Duration(r.IntN(60_000)) * time.Millisecond)
 			wait := time.Duration(1+r.IntN(60)) * time.Second
 			var report handoff.Call
-			ctx := riftrelay.WithOptions(t.Context(), riftrelay.Options{MaxWait: wait, Priority: riftrelay.Priority(r.IntN(2)), Pin: riftrelay.Pin(r.IntN(3))})
+			ctx := riftrelay.WithOptions(t.Context(), riftrelay.Options{MaxWait: wait, Priority: riftrelay.Priority(r.IntN(2)), Key: []riftrelay.Key{{}, keyAt(s.limiter, 0), keyAt(s.limiter, 1)}[r.IntN(3)]})
 			ctx = handoff.With(ctx, &report)
 			if r.IntN(3) == 0 {
 				var cancel context.CancelFunc

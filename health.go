@@ -19,7 +19,11 @@ func (l *Limiter) whyNoKey(r route.Route, o *Options) string {
 	list := l.keys.Load()
 	g := l.grouping.of(r, o)
 	var keys []*held
-	switch pin := int(o.Pin) - 1; {
+	pin := -1
+	if o.Key.Name != "" {
+		pin = list.named(o.Key.Name)
+	}
+	switch {
 	case o.own != nil:
 		keys = []*held{o.own.held}
 	case o.choice != nil && o.choice.only != nil:
@@ -27,8 +31,8 @@ func (l *Limiter) whyNoKey(r route.Route, o *Options) string {
 			return "key " + o.choice.only.Name + " is in use no more"
 		}
 		keys = []*held{o.choice.only}
-	case pin >= len(list.places):
-		return fmt.Sprintf("key %d is in use no more", pin)
+	case pin < 0 && o.Key.Name != "":
+		return fmt.Sprintf("key %s is no longer in use", o.Key.Name)
 	case pin >= 0:
 		keys = list.places[pin : pin+1]
 	default:

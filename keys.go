@@ -3,6 +3,7 @@ package riftrelay
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"riftrelay/internal/limit"
@@ -32,15 +33,34 @@ func (k *keyList) place(id int) int {
 	return -1
 }
 
+// named returns the place of the key of that name, or -1.
+func (k *keyList) named(name string) int {
+	return slices.IndexFunc(k.places, func(h *held) bool { return h.Name == name })
+}
+
+// names lists the keys of the groups from the first to before the end.
+func (k *keyList) names(first, end int) string {
+	var names []string
+	for _, group := range k.groups[first:end] {
+		for _, h := range group {
+			names = append(names, h.Name)
+		}
+	}
+	if len(names) == 0 {
+		return "none, there are no keys"
+	}
+	return strings.Join(names, ", ")
+}
+
 // errTooManyKeys is the end of what is remembered of removed keys.
 var errTooManyKeys = errors.New("riftrelay: too many keys were replaced while their calls still count; allowed: 4,096 at a time, try again in 10 minutes")
 
-// SetKeys replaces the keys, in the order that pins refer to. A key that stays,
+// SetKeys replaces the keys. A key that stays,
 // be it under another name or in another place, keeps all that is known of it.
 // One that is new, also in the place of another, starts afresh. Nothing that
-// waits is dropped: calls pinned to a place go on with the key that is there
-// now, and are rejected only where there is none any more. Permits of removed
-// keys stay valid.
+// waits is dropped: a call that must use a key goes on with the one that is in its
+// place now, and is rejected only where there is none. Permits of removed keys
+// stay valid.
 //
 // The error names what is wrong and what is allowed; then nothing has changed.
 func (l *Limiter) SetKeys(keys []Key) error {

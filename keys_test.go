@@ -233,7 +233,7 @@ func TestHardeningKeys403OnOneMethodOnly(t *testing.T) {
 		}
 
 		// Pinned, or with no other key, the call goes, and the caller sees what Riot says.
-		pinned := riftrelay.WithOptions(t.Context(), riftrelay.Options{Pin: riftrelay.KeyAt(0)})
+		pinned := riftrelay.WithOptions(t.Context(), riftrelay.Options{Key: keyAt(s.limiter, 0)})
 		if got := s.statusOf(t, pinned, mastery); got != "403" {
 			t.Errorf("pinned: %s", got)
 		}
@@ -272,8 +272,8 @@ func TestHardeningKeysExceptionDecryptingStaysInTheGroup(t *testing.T) {
 		if end := s.byKey(); end[canaryA] != 0 || end[canaryB] != then[canaryB]+1 || end[canaryC] != then[canaryC]+1 {
 			t.Errorf("%v, then %v: want each key of the group tried once, no other", then, end)
 		}
-		pinned := riftrelay.WithOptions(t.Context(), riftrelay.Options{Pin: riftrelay.KeyAt(0)})
-		if got := s.statusOf(t, pinned, url(0)); got != string(riftrelay.ReasonInvalidTokenIndex) {
+		pinned := riftrelay.WithOptions(t.Context(), riftrelay.Options{Key: keyAt(s.limiter, 0)})
+		if got := s.statusOf(t, pinned, url(0)); got != string(riftrelay.ReasonUnknownKey) {
 			t.Errorf("pinned out of its group: %s", got)
 		}
 	})
@@ -309,6 +309,11 @@ func idsOf(t *testing.T, keys ...string) (ids []string) {
 	return ids
 }
 
+// keyAt returns the key in a place of the limiter's list, as Options.Key has it.
+func keyAt(l *riftrelay.Limiter, place int) riftrelay.Key {
+	return riftrelay.Key{Name: l.Snapshot().Keys[place].Name}
+}
+
 func routeTo(t *testing.T, url string) route.Route {
 	t.Helper()
 	host, path, _ := strings.Cut(strings.TrimPrefix(url, "https://"), ".api.riotgames.com")
@@ -324,7 +329,7 @@ func TestSetKeysDropsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := keyed(t, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: "10:10"}}, Latency: delays[1].latency}, twoKeys())
 		var wg sync.WaitGroup
-		pinned := riftrelay.WithOptions(t.Context(), riftrelay.Options{Pin: riftrelay.KeyAt(1)})
+		pinned := riftrelay.WithOptions(t.Context(), riftrelay.Options{Key: keyAt(s.limiter, 1)})
 		for i := range 100 {
 			ctx := t.Context()
 			if i%2 == 0 {
@@ -357,7 +362,7 @@ func TestSetKeysDropsNothing(t *testing.T) {
 func TestSetKeysWithoutThePlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := keyed(t, riotsim.Config{AppLimits: []riotsim.Rule{{Limit: "1:60"}}}, twoKeys())
-		pinned := riftrelay.WithOptions(t.Context(), riftrelay.Options{Pin: riftrelay.KeyAt(1)})
+		pinned := riftrelay.WithOptions(t.Context(), riftrelay.Options{Key: keyAt(s.limiter, 1)})
 		s.statusOf(t, pinned, byPUUID)
 		done := make(chan string)
 		go func() { done <- s.statusOf(t, pinned, byPUUID) }()
@@ -368,7 +373,7 @@ func TestSetKeysWithoutThePlace(t *testing.T) {
 		if got := <-done; got != "no_available_key" {
 			t.Error(got)
 		}
-		if got := s.statusOf(t, pinned, byPUUID); got != "invalid_token_index" {
+		if got := s.statusOf(t, pinned, byPUUID); got != "unknown_key" {
 			t.Error(got)
 		}
 		if err := s.limiter.SetKeys([]riftrelay.Key{{Name: "a b", Value: canaryC}}); err == nil || strings.Contains(err.Error(), canaryC) {

@@ -82,8 +82,8 @@ func TestRejections(t *testing.T) {
 		_, err = l.Acquire(ctx, r, riftrelay.Options{})
 		check("deadline of the context", err, riftrelay.ErrNotInTime, riftrelay.ReasonDeadline, 10*time.Second)
 		cancel()
-		_, err = l.Acquire(t.Context(), r, riftrelay.Options{Pin: riftrelay.KeyAt(7)})
-		check("no such key", err, nil, riftrelay.ReasonInvalidTokenIndex, 0)
+		_, err = l.Acquire(t.Context(), r, riftrelay.Options{Key: riftrelay.Key{Name: "key7"}})
+		check("no such key", err, riftrelay.ErrUnknownKey, riftrelay.ReasonUnknownKey, 0)
 		_, err = l.Acquire(t.Context(), route.Route{}, riftrelay.Options{})
 		check("no route", err, riftrelay.ErrUnknownRoute, riftrelay.ReasonInvalidRoute, 0)
 

@@ -22,7 +22,7 @@ func TestLimitsOfARoute(t *testing.T) {
 			t.Errorf("of a method that nobody has called: %+v", got)
 		}
 		for key := range 2 {
-			p, err := l.Acquire(t.Context(), other, riftrelay.Options{Pin: riftrelay.KeyAt(key)})
+			p, err := l.Acquire(t.Context(), other, riftrelay.Options{Key: keyAt(l, key)})
 			if err != nil {
 				t.Fatal(err)
 			}

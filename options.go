@@ -11,7 +11,18 @@ import (
 // on any key that waits up to Config.AdmissionTimeout.
 type Options struct {
 	Priority Priority
-	Pin      Pin
+
+	// Key is the key that the call must use. With a Name alone it is one of the
+	// Limiter's keys. With a Value it is that key, which need not be one of them: a
+	// service that many products use may pass on the key of each. Such a key has
+	// limits and a health of its own, serves no calls but those that name it, and
+	// belongs to no Group; where it is one of the Limiter's after all, its limits are
+	// counted once. A Limiter knows 1,024 such keys at a time. The one used longest
+	// ago makes room for a new one once nothing counts on it any longer. Snapshot,
+	// hooks and answers call it "call-" and a digest. The zero value leaves the
+	// choice to the Limiter. Calls on a player's token (RSO) have no key. R20 holds
+	// here too: Riot's terms forbid several keys for one product.
+	Key Key
 
 	// Budget names the budget, of Config.Budgets, under whose ceiling the call
 	// goes, in any case. Empty, or NoBudget, means none.
@@ -32,7 +43,7 @@ type Options struct {
 	MaxWait time.Duration
 
 	choice *choice  // Transport's own
-	own    *callKey // of WithKey
+	own    *callKey // of Key.Value
 }
 
 // NowOrNever as Options.MaxWait admits a call at once or not at all.
@@ -56,17 +67,6 @@ func (p Priority) String() string {
 	return "normal"
 }
 
-// Pin ties a call to one key. The zero value, AnyKey, leaves the choice to the
-// limiter: the key with the earliest slot.
-type Pin int
-
-// AnyKey lets the limiter choose.
-const AnyKey Pin = 0
-
-// KeyAt pins to the key in place i: of Config.Keys, or of the list that SetKeys
-// was given last.
-func KeyAt(i int) Pin { return Pin(i + 1) }
-
 // Report tells how Transport served a call: see ReportOf.
 type Report struct {
 	Route  route.Route   // zero when the call had none
@@ -77,9 +77,35 @@ type Report struct {
 
 type optionsKey struct{}
 
-// WithOptions gives a context under which Transport admits with o.
+// WithOptions returns a context under which Transport admits with o, whatever
+// the options of ctx are. To change some of these, use OptionsFrom, or the
+// functions below.
 func WithOptions(ctx context.Context, o Options) context.Context {
 	return context.WithValue(ctx, optionsKey{}, &o)
+}
+
+// OptionsFrom returns the options of a context; zero if there are none.
+func OptionsFrom(ctx context.Context) Options { return *optionsFrom(ctx) }
+
+// WithPriority returns a context that differs from ctx in the priority alone.
+func WithPriority(ctx context.Context, p Priority) context.Context {
+	o := OptionsFrom(ctx)
+	o.Priority = p
+	return WithOptions(ctx, o)
+}
+
+// WithBudget returns a context that differs from ctx in the budget alone.
+func WithBudget(ctx context.Context, budget string) context.Context {
+	o := OptionsFrom(ctx)
+	o.Budget = budget
+	return WithOptions(ctx, o)
+}
+
+// WithMaxWait returns a context that differs from ctx in Options.MaxWait alone.
+func WithMaxWait(ctx context.Context, wait time.Duration) context.Context {
+	o := OptionsFrom(ctx)
+	o.MaxWait = wait
+	return WithOptions(ctx, o)
 }
 
 func optionsFrom(ctx context.Context) *Options {

@@ -3,8 +3,6 @@ package riftrelay
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"riftrelay/internal/limit"
@@ -20,15 +18,18 @@ func (l *Limiter) request(r route.Route, o *Options, deadline time.Time, front b
 	}
 	req := sched.Request{
 		Host: r.Host, Method: r.Method.String(), Keyless: r.Method.Auth == route.AuthRSO,
-		High: o.Priority == High, Client: o.Client, Pin: int(o.Pin) - 1, Deadline: limit.Never, Front: front,
+		High: o.Priority == High, Client: o.Client, Pin: -1, Deadline: limit.Never, Front: front,
 	}
 	if !deadline.IsZero() {
 		req.Deadline = limit.Instant(deadline.Sub(l.epoch))
 	}
-	if req.Pin >= len(l.ids) || req.Pin < -1 {
-		return req, &RejectedError{
-			Reason: ReasonInvalidTokenIndex, Route: r,
-			Detail: fmt.Sprintf("key %d; allowed: %s", req.Pin, keyRange(len(l.ids))),
+	keys := l.keys.Load()
+	if o.Key.Value == "" && o.Key.Name != "" {
+		if req.Pin = keys.named(o.Key.Name); req.Pin < 0 {
+			return req, &RejectedError{
+				Reason: ReasonUnknownKey, Route: r,
+				Detail: fmt.Sprintf("key %.100q; allowed: %s", o.Key.Name, keys.names(0, len(keys.groups))),
+			}
 		}
 	}
 	var known bool
@@ -47,14 +48,14 @@ func (l *Limiter) request(r route.Route, o *Options, deadline time.Time, front b
 	}
 	if req.Pin >= 0 && l.groups[req.Pin] != req.Group {
 		return req, &RejectedError{
-			Reason: ReasonInvalidTokenIndex, Route: r,
-			Detail: fmt.Sprintf("key %d is not in the group of keys for this call; allowed: %s", req.Pin, l.placesOf(req.Group)),
+			Reason: ReasonUnknownKey, Route: r,
+			Detail: fmt.Sprintf("key %s is not in the group of keys for this call; allowed: %s", o.Key.Name, keys.names(req.Group, req.Group+1)),
 		}
 	}
 	if c := o.choice; c != nil {
 		req.First = c.first && c.only == nil
 		if c.only != nil {
-			if req.Pin = l.keys.Load().place(c.only.id); req.Pin < 0 {
+			if req.Pin = keys.place(c.only.id); req.Pin < 0 {
 				return req, &RejectedError{Reason: ReasonNoKey, Route: r, Detail: "key " + c.only.Name + " is in use no more"}
 			}
 		}
@@ -71,30 +72,6 @@ func (l *Limiter) requestOn(k *callKey, req *sched.Request) *RejectedError {
 		return &RejectedError{Reason: ReasonNoKey, Detail: "key " + k.Name + " is in use no more"} // for acquireOn alone
 	}
 	return nil
-}
-
-// placesOf lists the places of a group's keys.
-func (l *Limiter) placesOf(group int) string {
-	var places []string
-	for place, g := range l.groups {
-		if g == group {
-			places = append(places, strconv.Itoa(place))
-		}
-	}
-	if len(places) == 0 {
-		return "none, it has no keys"
-	}
-	return strings.Join(places, ", ")
-}
-
-func keyRange(n int) string {
-	switch n {
-	case 0:
-		return "none, there are no keys"
-	case 1:
-		return "0"
-	}
-	return fmt.Sprintf("0 to %d", n-1)
 }
 
 // timedOut is, beside those of admit, the reason of a call that waited too

@@ -56,7 +56,7 @@ func afterRefusal(reason Reason, wait time.Duration) (time.Duration, bool) {
 		return max(wait, time.Millisecond), true
 	case ReasonNoKey:
 		return wait, wait > 0
-	case ReasonShuttingDown, ReasonInvalidRoute, ReasonInvalidTokenIndex, ReasonInvalidMaxWait, ReasonInvalidBudget, ReasonInvalidKey:
+	case ReasonShuttingDown, ReasonInvalidRoute, ReasonUnknownKey, ReasonInvalidMaxWait, ReasonInvalidBudget, ReasonInvalidKey:
 	}
 	return 0, false
 }

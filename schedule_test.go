@@ -223,7 +223,7 @@ func TestKeysShareTheLoad(t *testing.T) {
 		s.mustHold(t)
 
 		var report handoff.Call
-		pinned := handoff.With(riftrelay.WithOptions(t.Context(), riftrelay.Options{Pin: riftrelay.KeyAt(1)}), &report)
+		pinned := handoff.With(riftrelay.WithOptions(t.Context(), riftrelay.Options{Key: keyAt(s.limiter, 1)}), &report)
 		for range 5 {
 			report = handoff.Call{}
 			if err := get(pinned, s.client, byPUUID); err != nil || report.Key != "key1" {

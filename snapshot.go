@@ -27,7 +27,7 @@ type Snapshot struct {
 
 	HookPanics int // of Config.Hooks, contained
 
-	Keys   []KeyState   // in the order of Config.Keys, and then those of WithKey
+	Keys   []KeyState   // in the order of Config.Keys, and then those that calls brought along
 	Scopes []ScopeState // sorted by host, method, key; application scopes first
 	Queues []QueueState // queues that are in use, sorted by host, method, priority, budget
 }
@@ -36,7 +36,7 @@ type Snapshot struct {
 type KeyState struct {
 	Name      string
 	Group     string // empty for the default one
-	PerCall   bool   // brought along by calls, see WithKey
+	PerCall   bool   // brought along by calls, see Options.Key
 	Usable    bool   // State is KeyUsable
 	State     KeyCondition
 	NextProbe time.Duration // of a suspect key: until the next call on it; 0 while one is under way

@@ -45,7 +45,7 @@ type savedState struct {
 
 type savedScope struct {
 	Key     string `json:"key,omitempty"`      // see kid; empty for calls without a key
-	PerCall bool   `json:"per_call,omitempty"` // brought along, see WithKey
+	PerCall bool   `json:"per_call,omitempty"` // brought along, see Options.Key
 	sched.SavedScope
 }
 

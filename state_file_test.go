@@ -25,7 +25,7 @@ func someState(t testing.TB) []byte {
 	keys := []riftrelay.Key{{Name: "main", Value: canaryKey()}, {Name: "spare", Value: "RGAPI-spare"}}
 	l, r := mustNew(t, riftrelay.Config{Keys: keys, Pacing: riftrelay.PacingBurst}, "20:1,100:120", "10:600")
 	for i, pin := range []int{0, 0, 1} {
-		p, err := l.Acquire(t.Context(), r, riftrelay.Options{Pin: riftrelay.KeyAt(pin)})
+		p, err := l.Acquire(t.Context(), r, riftrelay.Options{Key: keyAt(l, pin)})
 		if err != nil {
 			t.Fatal(i, err)
 		}
@@ -103,7 +103,7 @@ func TestStateKeepsSuspects(t *testing.T) {
 		l := successor(t, keys...)
 		time.Sleep(time.Second)
 		for _, url := range []string{byPUUID, account} {
-			p, err := l.Acquire(t.Context(), mustMatch(t, url), riftrelay.Options{Pin: riftrelay.KeyAt(0)})
+			p, err := l.Acquire(t.Context(), mustMatch(t, url), riftrelay.Options{Key: keyAt(l, 0)})
 			if err != nil {
 				t.Fatal(err)
 			}

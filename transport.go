@@ -34,6 +34,11 @@ type Transport struct {
 	// {host}.api.riotgames.com whatever is dialled.
 	Upstream string
 
+	// Options, if set, is called once for each call, with the options of its
+	// context, and returns those to admit it with: a priority or a budget by route,
+	// in one place.
+	Options func(req *http.Request, o Options) Options
+
 	// Timeout bounds the wait for the head of the answer, and then each wait
 	// for more of its body. 0 means no bound.
 	Timeout time.Duration

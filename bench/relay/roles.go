@@ -149,7 +149,7 @@ func newRelay(upstream string) (http.Handler, error) {
 	return proxy.New(proxy.Options{
 		Transport: &riftrelay.Transport{Limiter: limiter, Upstream: upstream, Timeout: 90 * time.Second},
 		Table:     table,
-		Keys:      func() int { return 1 },
+		Keys:      func() []string { return []string{"main"} },
 		Observer:  counts,
 		Logger:    slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	})

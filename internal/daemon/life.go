@@ -253,7 +253,7 @@ func (r *relay) announce() {
 		r.log.Info("clients need a token", "clients", clientNames(r.settings.Clients))
 	}
 	r.log.Info("riftrelay serves", "relay", r.front.listener.Addr().String(), "admin", admin, "page", pageURL(admin),
-		"keys", len(keys), "names", keyNames(keys), "pacing", r.settings.Pacing,
+		"keys", len(keys), "names", listed(keyNames(keys)), "pacing", r.settings.Pacing,
 		"upstream", r.settings.UpstreamURL, "version", config.BuildVersion())
 	if r.certificate != nil {
 		r.log.Info("the relay's port speaks TLS only", "certificate", r.settings.CertFile, "until", r.certificate.until())
@@ -269,12 +269,12 @@ func (r *relay) announce() {
 	}
 }
 
-func keyNames(keys []riftrelay.Key) string {
+func keyNames(keys []riftrelay.Key) []string {
 	names := make([]string, len(keys))
 	for i, k := range keys {
 		names[i] = k.Name
 	}
-	return listed(names)
+	return names
 }
 
 // listed is a list of names, not too long for a line.

@@ -135,7 +135,7 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks, store 
 	r.clients = s.Clients
 	handler, err := proxy.New(proxy.Options{
 		Secret: func(text string) bool { return holdsKey(text, *r.keys.Load()) }, WrongToken: func(q *http.Request) { r.guesses.wrong(q, "client") },
-		Transport: pipeline, Table: s.Table, Keys: func() int { return len(*r.keys.Load()) },
+		Transport: pipeline, Table: s.Table, Keys: func() []string { return keyNames(*r.keys.Load()) },
 		Version: version, AdminAddr: s.Admin, Local: local, Explorer: explore, Observer: meters, Trace: tracing.enters(), Logger: log,
 		StripRateHeaders: s.StripRateHeaders, MaxBody: s.MaxBody, MaxWait: s.AdmissionTimeout, Limits: limiter.Limits, Connect: connect,
 		Clients: clientsOf(s.Clients), Origins: s.Origins, Hosts: s.Hosts, TLSOnly: s.CertFile != "",

@@ -41,15 +41,16 @@ const (
 // outcomes are the labels of the reasons. Some differ from their reasons, since
 // dashboards of the relay's first version know them so.
 var outcomes = map[riftrelay.Reason]string{
-	riftrelay.ReasonQueueFull:         "rejected_queue_full",
-	riftrelay.ReasonDeadline:          "rejected_deadline",
-	riftrelay.ReasonTimeout:           "rejected_timeout",
-	riftrelay.ReasonNoKey:             "rejected_no_available_key",
-	riftrelay.ReasonShuttingDown:      "shutting_down",
-	riftrelay.ReasonInvalidRoute:      "rejected_invalid_route",
-	riftrelay.ReasonInvalidTokenIndex: "rejected_invalid_token_index",
-	riftrelay.ReasonInvalidMaxWait:    "rejected_invalid_max_wait",
-	riftrelay.ReasonInvalidBudget:     "rejected_invalid_budget",
+	riftrelay.ReasonQueueFull:      "rejected_queue_full",
+	riftrelay.ReasonDeadline:       "rejected_deadline",
+	riftrelay.ReasonTimeout:        "rejected_timeout",
+	riftrelay.ReasonNoKey:          "rejected_no_available_key",
+	riftrelay.ReasonShuttingDown:   "shutting_down",
+	riftrelay.ReasonInvalidRoute:   "rejected_invalid_route",
+	"invalid_token_index":          "rejected_invalid_token_index",
+	riftrelay.ReasonUnknownKey:     "rejected_invalid_token_index",
+	riftrelay.ReasonInvalidMaxWait: "rejected_invalid_max_wait",
+	riftrelay.ReasonInvalidBudget:  "rejected_invalid_budget",
 
 	// Who calls, or from where: the proxy's own.
 	"unauthorized":        "rejected_unauthorized",

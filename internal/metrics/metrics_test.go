@@ -93,7 +93,7 @@ func TestAdmissions(t *testing.T) {
 	m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Outcome: riftrelay.OutcomeCanceled, Waited: time.Hour})
 	for _, reason := range []riftrelay.Reason{
 		riftrelay.ReasonQueueFull, riftrelay.ReasonDeadline, riftrelay.ReasonTimeout, riftrelay.ReasonNoKey, riftrelay.ReasonShuttingDown,
-		riftrelay.ReasonInvalidRoute, riftrelay.ReasonInvalidTokenIndex, riftrelay.ReasonInvalidMaxWait, riftrelay.ReasonInvalidBudget, "tomorrow", "tomorrow",
+		riftrelay.ReasonInvalidRoute, "invalid_token_index", riftrelay.ReasonInvalidMaxWait, riftrelay.ReasonInvalidBudget, "tomorrow", "tomorrow",
 	} {
 		m.Admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Reason: reason, Outcome: riftrelay.OutcomeRejected})
 	}

@@ -3,6 +3,7 @@ package proxy
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -16,6 +17,15 @@ import (
 	"riftrelay"
 	"riftrelay/route"
 )
+
+// keysOf returns the names of n keys.
+func keysOf(n int) func() []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprint("key", i)
+	}
+	return func() []string { return names }
+}
 
 // roundTrip is a transport made of a function.
 type roundTrip func(*http.Request) (*http.Response, error)

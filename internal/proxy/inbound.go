@@ -147,12 +147,12 @@ func (h *Handler) control(in http.Header) (o riftrelay.Options, err error) {
 		o.Priority = riftrelay.High
 	}
 	if vv := in["X-Riot-Token-Index"]; len(vv) > 0 {
-		n := h.keys()
-		i, ok := index(vv[0], n)
+		names := h.keys()
+		i, ok := index(vv[0], len(names))
 		if !ok {
-			return o, badControl(riftrelay.ReasonInvalidTokenIndex, "X-Riot-Token-Index", vv[0], indexRange(n))
+			return o, badControl(reasonInvalidTokenIndex, "X-Riot-Token-Index", vv[0], indexRange(len(names)))
 		}
-		o.Pin = riftrelay.KeyAt(i)
+		o.Key.Name = names[i]
 	}
 	if vv := in["X-Rate-Budget"]; len(vv) > 0 {
 		o.Budget = strings.TrimSpace(vv[0])

@@ -161,7 +161,7 @@ func TestOfferOfH2CIsIgnored(t *testing.T) {
 
 func TestRequestHeaders(t *testing.T) {
 	up := newUpstream(t, say(plainAnswer))
-	sendRaw(t, serve(t, Options{Transport: viaUpstream(t, up), Keys: func() int { return 3 }}), get(status,
+	sendRaw(t, serve(t, Options{Transport: viaUpstream(t, up), Keys: keysOf(3)}), get(status,
 		"Accept: application/json", "Accept: text/plain", "Accept-Encoding: br;q=1, gzip", "Accept-Language: ko-KR", "Accept-Charset: utf-8",
 		"If-None-Match: \"x\"", "If-Modified-Since: y", "User-Agent: mine/1", "Content-Type: a/b",
 		"X-Riot-Token: RGAPI-CANARY", "x_riot_token: RGAPI-CANARY", "X-RIOT-TOKEN: RGAPI-CANARY",
@@ -239,8 +239,8 @@ func TestControlHeaders(t *testing.T) {
 		{[]string{"X-Priority: normal"}, 1, riftrelay.Options{}, "", ""},
 		{[]string{"X-Priority: highest"}, 1, riftrelay.Options{}, "", ""},
 		{[]string{"X-Priority:"}, 1, riftrelay.Options{}, "", ""},
-		{[]string{"X-Riot-Token-Index: 0"}, 1, riftrelay.Options{Pin: riftrelay.KeyAt(0)}, "", ""},
-		{[]string{"X-Riot-Token-Index: 2"}, 3, riftrelay.Options{Pin: riftrelay.KeyAt(2)}, "", ""},
+		{[]string{"X-Riot-Token-Index: 0"}, 1, riftrelay.Options{Key: riftrelay.Key{Name: "key0"}}, "", ""},
+		{[]string{"X-Riot-Token-Index: 2"}, 3, riftrelay.Options{Key: riftrelay.Key{Name: "key2"}}, "", ""},
 		{[]string{"X-Riot-Token-Index: 3"}, 3, riftrelay.Options{}, "invalid_token_index", `X-Riot-Token-Index is \"3\"; allowed: 0 to 2`},
 		{[]string{"X-Riot-Token-Index: 1"}, 1, riftrelay.Options{}, "invalid_token_index", "0, as there is one key"},
 		{[]string{"X-Riot-Token-Index: 0"}, 0, riftrelay.Options{}, "invalid_token_index", "no key is configured"},
@@ -266,7 +266,7 @@ func TestControlHeaders(t *testing.T) {
 		{[]string{"X-Max-Wait: 9999999999999h"}, 1, riftrelay.Options{}, "invalid_max_wait", "allowed"},
 	} {
 		obs := newSeen()
-		h, err := New(Options{Table: table(t), Observer: obs, Keys: func() int { return tt.keys },
+		h, err := New(Options{Table: table(t), Observer: obs, Keys: keysOf(tt.keys),
 			Transport: roundTrip(func(*http.Request) (*http.Response, error) { t.Error("sent"); return nil, context.Canceled })})
 		if err != nil {
 			t.Fatal(err)

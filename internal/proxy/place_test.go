@@ -114,7 +114,7 @@ func TestWaysRefuseAlike(t *testing.T) {
 				continue // begins with the path: there is no such form
 			}
 			up := newUpstream(t, say(plainAnswer))
-			raw := sendRaw(t, serve(t, Options{Transport: viaUpstream(t, up), Keys: func() int { return 2 }}), ask(tt.verb, tt.host, tt.path, tt.lines...))
+			raw := sendRaw(t, serve(t, Options{Transport: viaUpstream(t, up), Keys: keysOf(2)}), ask(tt.verb, tt.host, tt.path, tt.lines...))
 			checkRefusal(t, fmt.Sprintf("%s: %s %s%s %q", way, tt.verb, tt.host, tt.path, tt.lines), raw, tt.status)
 			if len(up.heads) != 0 {
 				t.Errorf("%s %v: upstream got %q", way, tt, up.heads)

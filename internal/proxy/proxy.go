@@ -41,9 +41,9 @@ type Options struct {
 	// Table is the one that Transport routes with. Required.
 	Table *route.Table
 
-	// Keys gives the number of keys that X-Riot-Token-Index may choose from,
+	// Keys returns the names of the keys that X-Riot-Token-Index may choose from,
 	// now. Nil means none.
-	Keys func() int
+	Keys func() []string
 
 	// Version is shown on the page and sent as "riftrelay/<version>" where the
 	// client names no User-Agent. Empty means "dev".
@@ -154,7 +154,7 @@ const StatusClientGone = 499
 type Handler struct {
 	transport http.RoundTripper
 	table     *route.Table
-	keys      func() int
+	keys      func() []string
 	names     map[string]string // listed host → its name at Riot
 	roots     map[string]bool   // first segments of Riot's paths
 	userAgent []string
@@ -195,7 +195,7 @@ func New(o Options) (*Handler, error) {
 		o.Version = "dev"
 	}
 	if o.Keys == nil {
-		o.Keys = func() int { return 0 }
+		o.Keys = func() []string { return nil }
 	}
 	if o.MaxBody == 0 {
 		o.MaxBody = 1 << 20

@@ -24,6 +24,9 @@ const (
 	reasonClientGone          = "client_gone"
 )
 
+// reasonInvalidTokenIndex refuses an X-Riot-Token-Index that counts no key.
+const reasonInvalidTokenIndex riftrelay.Reason = "invalid_token_index"
+
 // reply is an answer of the relay's own.
 type reply struct {
 	status     int
@@ -58,6 +61,9 @@ func replyFor(err error, gone bool, upstream string) reply {
 // replyForRejected is the part for calls that were not admitted.
 func replyForRejected(e *riftrelay.RejectedError) reply {
 	r := reply{reason: string(e.Reason), message: e.Detail}
+	if e.Reason == riftrelay.ReasonUnknownKey { // clients name a key by X-Riot-Token-Index alone
+		r.reason = string(reasonInvalidTokenIndex)
+	}
 	if e.RetryAfter > 0 {
 		r.retryAfter = int((e.RetryAfter + time.Second - 1) / time.Second) // up: a second early is a call in vain
 	}
@@ -88,7 +94,7 @@ func replyForRejected(e *riftrelay.RejectedError) reply {
 		say(http.StatusServiceUnavailable, "no API key that can be used now")
 	case riftrelay.ReasonShuttingDown:
 		say(http.StatusServiceUnavailable, "the relay is shutting down")
-	case riftrelay.ReasonInvalidTokenIndex, riftrelay.ReasonInvalidMaxWait, riftrelay.ReasonInvalidBudget, riftrelay.ReasonInvalidKey:
+	case reasonInvalidTokenIndex, riftrelay.ReasonUnknownKey, riftrelay.ReasonInvalidMaxWait, riftrelay.ReasonInvalidBudget, riftrelay.ReasonInvalidKey:
 		say(http.StatusBadRequest, string(e.Reason))
 	case riftrelay.ReasonInvalidRoute:
 		status, message := http.StatusNotFound, "unknown route"

@@ -53,7 +53,7 @@ func TestReplies(t *testing.T) {
 		{"dot segment", &riftrelay.RejectedError{Reason: riftrelay.ReasonInvalidRoute, Err: dots}},
 		{"a key in the path", &riftrelay.RejectedError{Reason: riftrelay.ReasonInvalidRoute, Err: withKey}},
 		{"route without a cause", &riftrelay.RejectedError{Reason: riftrelay.ReasonInvalidRoute}},
-		{"token index", &riftrelay.RejectedError{Reason: riftrelay.ReasonInvalidTokenIndex, Detail: "X-Riot-Token-Index is \"7\"; allowed: 0 to 1"}},
+		{"token index", &riftrelay.RejectedError{Reason: reasonInvalidTokenIndex, Detail: "X-Riot-Token-Index is \"7\"; allowed: 0 to 1"}},
 		{"max wait", &riftrelay.RejectedError{Reason: riftrelay.ReasonInvalidMaxWait, Detail: "X-Max-Wait is \"<b>\"; allowed: …"}},
 		{"budget", &riftrelay.RejectedError{Reason: riftrelay.ReasonInvalidBudget, Detail: "budget \"<b>\"; allowed: crawler, default"}},
 		{"a reason of tomorrow", rejected("tomorrow", time.Second)},
