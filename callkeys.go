@@ -34,7 +34,7 @@ type callKeys struct {
 // acquireOn is acquire for a call with a key of its own.
 func (l *Limiter) acquireOn(ctx context.Context, key string, r route.Route, o *Options, deadline time.Time, try int) (Permit, error) {
 	for {
-		k, rejected := l.borrow(key, o)
+		k, rejected := l.borrow(key)
 		if rejected != nil {
 			rejected.Route = r
 			l.tell(ctx, AdmissionEvent{Route: r, Priority: o.Priority, Budget: l.knownBudget(o.Budget), Try: try, Reason: rejected.Reason})
@@ -54,7 +54,7 @@ func (l *Limiter) acquireOn(ctx context.Context, key string, r route.Route, o *O
 }
 
 // borrow finds the key of a call, and holds it until handBack.
-func (l *Limiter) borrow(key string, o *Options) (*callKey, *RejectedError) {
+func (l *Limiter) borrow(key string) (*callKey, *RejectedError) {
 	if !validKey(key) {
 		return nil, &RejectedError{Reason: ReasonInvalidKey, Detail: "the value of the call's key is not shown; allowed: 1 to 256 visible ASCII characters"}
 	}
