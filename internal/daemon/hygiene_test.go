@@ -153,3 +153,23 @@ func TestAdminGuessesAndProfiles(t *testing.T) {
 		t.Errorf("the command line: status %d", a.status)
 	}
 }
+
+// A relay that refuses calls says so at the default level, once a minute for each reason.
+func TestRefusalsAreLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &buffer{}
+		f := &refusals{&sparing{log: newLogger(log, &config.Settings{LogFormat: "json"}, true)}}
+		r := route.Route{Host: "kr", Method: &route.Method{Template: "/lol/x"}}
+		for _, reason := range []riftrelay.Reason{riftrelay.ReasonQueueFull, riftrelay.ReasonQueueFull, riftrelay.ReasonDeadline, riftrelay.ReasonInvalidRoute} {
+			f.admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Outcome: riftrelay.OutcomeRejected, Reason: reason})
+		}
+		f.admission(t.Context(), riftrelay.AdmissionEvent{Route: r, Outcome: riftrelay.OutcomeAdmitted})
+		time.Sleep(quietFor + time.Second)
+		synctest.Wait()
+		got := log.String()
+		if strings.Count(got, "\n") != 3 || strings.Count(got, "calls are refused: queue_full") != 2 || !strings.Contains(got, `"more":1`) || !strings.Contains(got, `"host":"kr","method":"/lol/x"`) {
+			t.Errorf("log:\n%s", got)
+		}
+		time.Sleep(3 * quietFor)
+	})
+}

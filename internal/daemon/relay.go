@@ -83,7 +83,7 @@ func assemble(s *config.Settings, log *slog.Logger, also riftrelay.Hooks, store 
 		limits.Store, limits.Replica = store, replicaName()
 	}
 	limits.Logger = log
-	limits.Hooks = riftrelay.JoinHooks(meters.Hooks(), tracing.hooks(), r.newPage(), proxy.Waits(), (&outages{log: log}).hooks(), also)
+	limits.Hooks = riftrelay.JoinHooks(meters.Hooks(), tracing.hooks(), r.newPage(), proxy.Waits(), (&outages{log: log}).hooks(), (&refusals{&sparing{log: log}}).hooks(), also)
 	limiter, err := riftrelay.New(limits)
 	if err != nil {
 		tracing.close()
