@@ -32,7 +32,7 @@ var layers = []layer{
 	{"internal/admin", []string{"internal/openapi", ".", "route"}, nil},
 	{"internal/explorer", []string{"internal/openapi", "route"}, []string{"github.com/swaggest/swgui"}},
 	{"internal/top", nil, nil},
-	{"internal/otlp", nil, []string{"go.opentelemetry.io/otel", "google.golang.org/protobuf/encoding/protowire"}},
+	{"internal/otlp", []string{"internal/files"}, []string{"go.opentelemetry.io/otel", "google.golang.org/protobuf/encoding/protowire"}},
 	{"internal/dashboard", []string{".", "route", "internal/limit"}, nil},
 	{"internal/dashboard/browsertest", nil, nil}, // of tests
 	{"internal/metrics", []string{".", "route"}, []string{"github.com/prometheus/client_golang"}},

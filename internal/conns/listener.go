@@ -46,7 +46,8 @@ type Listener struct {
 	stats     Stats
 	tick      time.Duration // how long a wait of tick lasts at present
 	peek      [4 << 10]byte
-	waiting   bool // for a connection to end
+	waiting   bool          // for a connection to end
+	waited    time.Duration // by the client that found no room last
 	closed    bool
 }
 

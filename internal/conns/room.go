@@ -3,6 +3,7 @@ package conns
 import (
 	"bytes"
 	"container/list"
+	"encoding/binary"
 	"net"
 	"net/netip"
 	"time"
@@ -13,17 +14,21 @@ import (
 // tick is 50 ms, and longer where this machine is busy, because its clients may
 // be slow then, too.
 const (
-	tick      = 50 * time.Millisecond
-	slowest   = 4 * tick // the longest tick
-	ripeAfter = 16       // ticks, of a connection that has had no answer
+	tick       = 50 * time.Millisecond
+	slowest    = 4 * tick // the longest tick
+	ripeAfter  = 16       // ticks, of a connection that has had no answer
+	ripeSooner = 6        // the same, where another client has waited for long
 )
 
-// patience is how long a connection of this state must have been quiet.
+// patience is how long a connection of this state must have been quiet. Before the
+// first request, it and the client that waits for its room share the time: the
+// longer the other has waited, the less it has. So a crowd that only connects, or
+// only begins handshakes, makes nobody wait for a multiple of that time.
 func (l *Listener) patience(s State) time.Duration {
 	if s.answered() {
 		return l.tick
 	}
-	return ripeAfter * l.tick
+	return max(ripeSooner*l.tick, ripeAfter*l.tick-l.waited)
 }
 
 // starved reports whether c's client has nothing to wait for: the server waits
@@ -65,6 +70,7 @@ func (l *Listener) admit(c net.Conn) (admitted *Conn, full bool) {
 		}
 		full = true
 		l.stats.Full = time.Now()
+		l.waited = time.Since(began)
 		closing, left := l.victim(a, share)
 		switch {
 		case share && a.quiet.empty():
@@ -75,7 +81,7 @@ func (l *Listener) admit(c net.Conn) (admitted *Conn, full bool) {
 			l.stats.Closed++
 			l.remove(closing)
 			closing.Conn.Close()
-		case time.Since(began) >= l.patience(Silent) && !l.speaks(socket):
+		case l.waited >= ripeAfter*l.tick && !l.speaks(socket):
 			l.stats.Closed++
 			l.forget(from)
 			return nil, full
@@ -142,18 +148,26 @@ func (l *Listener) ripe(q *queues, ok func(*address) bool) (closing *Conn, left 
 	return closing, left, found
 }
 
-// speaks reports whether a client may have sent a whole head. Of TLS, it can't
-// tell.
+// speaks reports whether a client may have sent a whole head, or the whole first
+// record of TLS.
 func (l *Listener) speaks(s *socket) bool {
 	if s.raw == nil {
 		return true
 	}
 	sent := l.peek[:s.unread(l.peek[:])]
-	return len(sent) == len(l.peek) || len(sent) > 0 && sent[0] == handshake || bytes.Contains(sent, []byte("\r\n\r\n"))
+	if len(sent) == len(l.peek) {
+		return true
+	}
+	if len(sent) > 0 && sent[0] == handshake {
+		return len(sent) >= recordHead && len(sent) >= recordHead+int(binary.BigEndian.Uint16(sent[3:]))
+	}
+	return bytes.Contains(sent, []byte("\r\n\r\n"))
 }
 
-// handshake is the type of TLS's first record.
-const handshake = 0x16
+const (
+	handshake  = 0x16 // the type of TLS's first record
+	recordHead = 5    // bytes of it, of which the last two are the length of the rest
+)
 
 // wait waits for a change, and no longer than d.
 func (l *Listener) wait(d time.Duration) {

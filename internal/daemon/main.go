@@ -48,7 +48,7 @@ type Process struct {
 func ThisProcess() Process {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	return Process{Args: os.Args[1:], Env: config.Env{Lookup: os.LookupEnv, ReadFile: files.Read}, Stdout: os.Stdout, Stderr: os.Stderr, Signals: signals}
+	return Process{Args: os.Args[1:], Env: config.Env{Lookup: os.LookupEnv, ReadFile: files.ReadStable}, Stdout: os.Stdout, Stderr: os.Stderr, Signals: signals}
 }
 
 // Exit statuses. There is no 2: to Docker's HEALTHCHECK it is reserved.

@@ -30,12 +30,17 @@ type keeper struct {
 	shared  bool          // another process writes it as well, which was logged
 }
 
+const (
+	mostState = 64 << 20        // bytes; far beyond what all of Riot's hosts and methods need
+	lastSave  = 3 * time.Second // for which a stop waits
+)
+
 // load takes over what an earlier process left. A damaged file is set aside.
 func (k *keeper) load() {
 	if k.file == "" {
 		return
 	}
-	f, err := files.Open(k.file)
+	data, err := files.ReadMost(k.file, mostState)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
@@ -43,8 +48,7 @@ func (k *keeper) load() {
 		k.log.Warn("STATE_FILE can't be read, the start knows nothing of before", "error", err.Error())
 		return
 	}
-	got, err := k.limiter.LoadState(f)
-	_ = f.Close() // of a file that was only read
+	got, err := k.limiter.LoadState(bytes.NewReader(data))
 	switch {
 	case err == nil:
 		k.log.Info("state of before taken over", "file", k.file, "age", got.Age.Round(time.Millisecond).String(), "scopes", got.Scopes, "saved", got.Saved)
@@ -117,8 +121,8 @@ func steady(err error) string {
 	return err.Error()
 }
 
-// start saves every now and then. The func it gives ends that, with a last
-// save.
+// start saves every now and then. The func it returns ends that, with a last
+// save. It doesn't wait for longer than lastSave: the file system may hang.
 func (k *keeper) start() (stop func()) {
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -135,7 +139,14 @@ func (k *keeper) start() (stop func()) {
 			}
 		}
 	}()
-	return func() { close(quit); <-ended }
+	return func() {
+		close(quit)
+		select {
+		case <-ended:
+		case <-time.After(lastSave):
+			k.log.Warn("STATE_FILE can't be written in time: after a restart the relay won't know what was used last", "file", k.file, "waited", lastSave.String())
+		}
+	}
 }
 
 // status asks a running relay for its state and prints it.

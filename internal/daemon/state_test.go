@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"riftrelay"
 	"riftrelay/internal/admin"
@@ -128,6 +129,24 @@ func TestStateFileCannotBeWritten(t *testing.T) {
 	if want := []bool{false, false, true}; !slices.Equal(written, want) {
 		t.Errorf("counted %v, want %v", written, want)
 	}
+}
+
+// A file system that hangs doesn't keep the relay from stopping.
+func TestStateFileHangs(t *testing.T) {
+	k, log := newKeeper(t, filepath.Join(t.TempDir(), "state.json"))
+	saving, hang := make(chan struct{}), make(chan struct{})
+	k.written = func(bool) { close(saving); <-hang }
+	stop := k.start()
+	begin := time.Now()
+	stop()
+	if took := time.Since(begin); took < lastSave || took > lastSave+2*time.Second {
+		t.Errorf("the stop took %v", took)
+	}
+	<-saving
+	if !strings.Contains(log.String(), "can't be written in time") {
+		t.Errorf("log: %s", log)
+	}
+	close(hang)
 }
 
 func (g *rig) stopAndWait(t *testing.T) {

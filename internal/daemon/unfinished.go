@@ -8,10 +8,6 @@ import (
 	"riftrelay/internal/files"
 )
 
-// stable is how long a file whose last line has no end has to be as it is. Until
-// then that line may be half of a key.
-const stable = time.Second
-
 // unfinished returns how much longer files may be in the middle of being written;
 // 0 means that they aren't.
 func (w *watched) unfinished(now time.Time) time.Duration {
@@ -30,5 +26,5 @@ func (w *watched) unfinished(now time.Time) time.Duration {
 	if seen := [sha256.Size]byte(sum.Sum(nil)); seen != w.seen {
 		w.seen, w.since = seen, now
 	}
-	return max(0, stable-now.Sub(w.since))
+	return max(0, files.Stable-now.Sub(w.since))
 }

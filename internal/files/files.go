@@ -3,6 +3,7 @@
 package files
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -54,17 +55,20 @@ func regular(name string, info fs.FileInfo) error {
 
 // Read reads a regular file of at most 4 MiB. A file that is written meanwhile is
 // read again, and an error if that goes on.
-func Read(name string) ([]byte, error) {
+func Read(name string) ([]byte, error) { return ReadMost(name, most) }
+
+// ReadMost is Read for another size.
+func ReadMost(name string, size int) ([]byte, error) {
 	type outcome struct {
 		data []byte
 		err  error
 	}
 	done := make(chan outcome, 1)
 	go func() {
-		data, err := read(name)
+		data, err := read(name, size)
 		for n := 1; n < tries && errors.Is(err, errWritten); n++ {
 			time.Sleep(betweenTries)
-			data, err = read(name)
+			data, err = read(name, size)
 		}
 		done <- outcome{data, err}
 	}()
@@ -78,7 +82,44 @@ func Read(name string) ([]byte, error) {
 	}
 }
 
-func read(name string) ([]byte, error) {
+// Stable is how long a file whose last line has no end has to be as it is. Until
+// then that line may be a part of a key.
+const Stable = time.Second
+
+// ReadStable is Read for what somebody may be writing at this moment: it waits until
+// the last line has its end, or the file has been as it is for the time Stable.
+func ReadStable(name string) ([]byte, error) {
+	data, err := Read(name)
+	if err != nil || ended(data) {
+		return data, err
+	}
+	if info, err := os.Stat(name); err == nil {
+		if age := time.Since(info.ModTime()); age >= Stable {
+			return data, nil
+		}
+	}
+	began := time.Now()
+	for since := began; time.Since(since) < Stable; {
+		if time.Since(began) > longest {
+			return nil, fmt.Errorf("read %s: %w", name, errWritten)
+		}
+		time.Sleep(betweenTries)
+		again, err := Read(name)
+		if err != nil || ended(again) {
+			return again, err
+		}
+		if !bytes.Equal(again, data) {
+			data, since = again, time.Now()
+		}
+	}
+	return data, nil
+}
+
+// ended reports whether a file's last line has its end. An empty file may be one
+// that is about to be written.
+func ended(data []byte) bool { return bytes.HasSuffix(data, []byte("\n")) }
+
+func read(name string, size int) ([]byte, error) {
 	f, err := Open(name)
 	if err != nil {
 		return nil, err
@@ -88,12 +129,12 @@ func read(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	data, err := io.ReadAll(io.LimitReader(f, int64(size)+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(data) > most {
-		return nil, fmt.Errorf("read %s: too large: want at most %d bytes", name, most)
+	if len(data) > size {
+		return nil, fmt.Errorf("read %s: too large: want at most %d bytes", name, size)
 	}
 	after, err := f.Stat()
 	if err != nil {

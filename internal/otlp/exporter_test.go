@@ -102,8 +102,8 @@ func TestSettingsInvalid(t *testing.T) {
 		"OTEL_EXPORTER_OTLP_TIMEOUT=10s":                  `invalid OTEL_EXPORTER_OTLP_TIMEOUT "10s": want a number of milliseconds`,
 		"OTEL_EXPORTER_OTLP_COMPRESSION=zstd":             `invalid OTEL_EXPORTER_OTLP_COMPRESSION "zstd": want gzip or none`,
 		"OTEL_EXPORTER_OTLP_CERTIFICATE=exporter_test.go": "want a file of certificates",
-		"OTEL_EXPORTER_OTLP_CERTIFICATE=missing.pem":      "OTEL_EXPORTER_OTLP_CERTIFICATE: open missing.pem",
-		"OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE=no.pem":    "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: open no.pem",
+		"OTEL_EXPORTER_OTLP_CERTIFICATE=missing.pem":      "OTEL_EXPORTER_OTLP_CERTIFICATE: stat missing.pem",
+		"OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE=no.pem":    "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: stat no.pem",
 	} {
 		_, err := New("http://collector", env(entry), same)
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -5,10 +5,11 @@ import (
 	"crypto/x509"
 	"fmt"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
+
+	"riftrelay/internal/files"
 )
 
 type settings struct {
@@ -64,7 +65,7 @@ func (s *settings) readTLS(find func(string) (string, string)) error {
 	}
 	s.tls = &tls.Config{MinVersion: tls.VersionTLS12}
 	if ca != "" {
-		pem, err := os.ReadFile(ca)
+		pem, err := files.Read(ca)
 		if err != nil {
 			return fmt.Errorf("%s: %w", caName, err)
 		}
@@ -74,7 +75,7 @@ func (s *settings) readTLS(find func(string) (string, string)) error {
 		}
 	}
 	if cert != "" {
-		pair, err := tls.LoadX509KeyPair(cert, key)
+		pair, err := keyPair(cert, key)
 		if err != nil {
 			return fmt.Errorf("%s: %w", certName, err)
 		}
@@ -104,4 +105,17 @@ func parseHeaders(list string) (map[string]string, bool) {
 // isName reports whether a text can name a header (RFC 9110, 5.1).
 func isName(s string) bool {
 	return s != "" && strings.Trim(s, "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+}
+
+// keyPair reads a certificate and its key.
+func keyPair(cert, key string) (tls.Certificate, error) {
+	certPEM, err := files.Read(cert)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	keyPEM, err := files.Read(key)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	return tls.X509KeyPair(certPEM, keyPEM)
 }
