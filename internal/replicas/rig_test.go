@@ -109,7 +109,7 @@ func newRig(t *testing.T, limit string, vars ...string) *rig {
 		}
 	}()
 	t.Cleanup(func() { edge.Close(); <-served })
-	return &rig{t: t, edge: edge, kernel: k, upstream: "http://" + l.Addr().String(), vars: vars}
+	return &rig{t: t, edge: edge, kernel: k, upstream: "http://" + l.Addr().String(), vars: append([]string{"PACING=spread"}, vars...)} // evenly, so that each window shows the rate
 }
 
 // relay is one process.
