@@ -1,12 +1,15 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"riftrelay"
+	"riftrelay/internal/limit"
 )
 
 // The relay's first version accepted values that mean nothing here, or more than there can be. They keep a relay from
@@ -48,7 +51,8 @@ func atMost(to *int, most int) value {
 	return v
 }
 
-// tolerantQuotas reads limits with spaces and empty parts. Of two limits for one window it uses the lower one.
+// tolerantQuotas reads limits with spaces, signs and empty parts, and uses the nearest ones to those that are too large. Of
+// two limits for one window it uses the lower one.
 func tolerantQuotas(to *string) value {
 	v := quotas(to)
 	read := v.read
@@ -56,40 +60,40 @@ func tolerantQuotas(to *string) value {
 		if read(text) == nil {
 			return nil
 		}
-		var parts []string
+		type quota struct{ calls, seconds int }
+		var kept []quota
 		for part := range strings.SplitSeq(text, ",") {
+			if strings.TrimSpace(part) == "" {
+				continue
+			}
 			calls, seconds, _ := strings.Cut(part, ":")
-			part = strings.TrimSpace(calls) + ":" + strings.TrimSpace(seconds)
-			if part != ":" {
-				parts = append(parts, part)
+			q, err := quota{}, error(nil)
+			if q.calls, err = strconv.Atoi(strings.TrimSpace(calls)); err != nil || q.calls <= 0 {
+				return errNotAllowed
+			}
+			if q.seconds, err = strconv.Atoi(strings.TrimSpace(seconds)); err != nil || q.seconds <= 0 {
+				return errNotAllowed
+			}
+			q = quota{min(q.calls, limit.MaxCount), min(q.seconds, limit.MaxSeconds)}
+			same := slices.IndexFunc(kept, func(k quota) bool { return k.seconds == q.seconds })
+			if same >= 0 {
+				kept[same].calls = min(kept[same].calls, q.calls)
+			} else if len(kept) < limit.MaxQuotas {
+				kept = append(kept, q)
 			}
 		}
-		clean := strings.Join(lowerOfTwo(parts), ",")
-		if clean == "" {
-			clean = riftrelay.DefaultAppLimit
+		var clean []string
+		for _, q := range kept {
+			clean = append(clean, fmt.Sprintf("%d:%d", q.calls, q.seconds))
 		}
-		if err := read(clean); err != nil {
+		used := cmp.Or(strings.Join(clean, ","), riftrelay.DefaultAppLimit)
+		if err := read(used); err != nil {
 			return err
 		}
-		return adjusted(clean + " is used")
+		return adjusted(used + " is used")
 	}
 	v.show = func() string { return *to }
 	return v
-}
-
-func lowerOfTwo(parts []string) []string {
-	var kept []string
-	for _, part := range parts {
-		calls, window, _ := strings.Cut(part, ":")
-		same := slices.IndexFunc(kept, func(k string) bool { _, w, _ := strings.Cut(k, ":"); return w == window })
-		switch {
-		case same < 0:
-			kept = append(kept, part)
-		case len(calls)+1+len(window) < len(kept[same]) || len(part) == len(kept[same]) && part < kept[same]:
-			kept[same] = part
-		}
-	}
-	return kept
 }
 
 // onceEach leaves empty parts and keys that came before out of a list of keys. Keys are named by their places, which places

@@ -26,6 +26,9 @@ func TestWhatTheFirstVersionAccepts(t *testing.T) {
 		"a trailing comma": {"RIOT_TOKEN", "RGAPI-a, RGAPI-b,", "key0=(hidden),key1=(hidden)", "part 2 is empty"},
 		"a key twice":      {"RIOT_TOKEN", "RGAPI-a,RGAPI-b,RGAPI-a", "key0=(hidden),key1=(hidden)", "key 2 is the same as key 0"},
 		"a window twice":   {"DEFAULT_APP_RATE_LIMIT", "100:120,20:1,90:120", "90:120,20:1", "90:120,20:1 is used"},
+		"many calls":       {"DEFAULT_APP_RATE_LIMIT", "99999999999:1", "1000000000:1", "1000000000:1 is used"},
+		"a long window":    {"DEFAULT_APP_RATE_LIMIT", "+5:9223372036854775807", "5:604800", "5:604800 is used"},
+		"many windows":     {"DEFAULT_APP_RATE_LIMIT", "1:1,1:2,1:3,1:4,1:5,1:6,1:7,1:8,1:9,1:10,1:11,1:12,1:13,1:14,1:15,1:16,1:17", "1:1,1:2,1:3,1:4,1:5,1:6,1:7,1:8,1:9,1:10,1:11,1:12,1:13,1:14,1:15,1:16", "1:16 is used"},
 		"no limits":        {"DEFAULT_APP_RATE_LIMIT", ",", "20:1,100:120", "20:1,100:120 is used"},
 	} {
 		t.Run(name, func(t *testing.T) {

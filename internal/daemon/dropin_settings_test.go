@@ -30,6 +30,7 @@ func TestSettingsOfTheFirstVersionStart(t *testing.T) {
 		{"RIOT_TOKEN=," + canary, "part 0 is empty"},
 		{"RIOT_TOKEN=" + canary + ", " + canary, "key 1 is the same as key 0 and is used once"},
 		{"DEFAULT_APP_RATE_LIMIT= 20 : 1 , 90:120 , 100:120", "20:1,90:120 is used"},
+		{"DEFAULT_APP_RATE_LIMIT=99999999999:1,+100:120", "1000000000:1,100:120 is used"},
 		{"RATE_BUDGET_worker_OVERRIDES=lol/nothing/v1/here=0.1,", "is not used: there is no method"},
 		{"RATE_BUDGET_worker_OVERRIDES=xx9:lol/match/v5/matches/{matchId}=0.1", "is not used: there is no host"},
 		{"RATE_BUDGET_worker:lol/nothing/v1/here=0.6", "is not used: there is no method"},
