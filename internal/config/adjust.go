@@ -67,7 +67,8 @@ func tolerantQuotas(to *string) value {
 				continue
 			}
 			calls, seconds, _ := strings.Cut(part, ":")
-			q, err := quota{}, error(nil)
+			var q quota
+			var err error
 			if q.calls, err = strconv.Atoi(strings.TrimSpace(calls)); err != nil || q.calls <= 0 {
 				return errNotAllowed
 			}
