@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/lmittmann/tint"
@@ -19,21 +20,48 @@ import (
 // for people, colours on a terminal.
 func newLogger(w io.Writer, s *config.Settings, noColor bool) *slog.Logger {
 	_, onTerminal := terminal(w)
-	guarded := &keyGuard{w: w, keys: s.Keys()}
+	guard := &keyGuard{w: w}
+	guard.know(s.Keys())
 	if s.LogFormat == "json" || s.LogFormat == "auto" && !onTerminal {
-		return slog.New(slog.NewJSONHandler(guarded, &slog.HandlerOptions{Level: s.LogLevel}))
+		return slog.New(guarded{slog.NewJSONHandler(guard, &slog.HandlerOptions{Level: s.LogLevel}), guard})
 	}
-	return slog.New(tint.NewTextHandler(guarded, &tint.Options{
+	return slog.New(guarded{tint.NewTextHandler(guard, &tint.Options{
 		Level: s.LogLevel, TimeFormat: time.TimeOnly, NoColor: noColor || !onTerminal,
-	}))
+	}), guard})
+}
+
+// guarded is a handler whose lines pass through a keyGuard.
+type guarded struct {
+	slog.Handler
+	guard *keyGuard
+}
+
+func (h guarded) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return guarded{h.Handler.WithAttrs(attrs), h.guard}
+}
+
+func (h guarded) WithGroup(name string) slog.Handler {
+	return guarded{h.Handler.WithGroup(name), h.guard}
+}
+
+// guardOf returns the filter of a log of newLogger's, and one that knows no keys
+// for any other log.
+func guardOf(l *slog.Logger) *keyGuard {
+	if h, ok := l.Handler().(guarded); ok {
+		return h.guard
+	}
+	return &keyGuard{}
 }
 
 // keyGuard takes keys out of whatever is logged. No part of the relay logs
 // one; this is for the text of an error that nobody thought of.
 type keyGuard struct {
 	w    io.Writer
-	keys []riftrelay.Key
+	keys atomic.Pointer[[]riftrelay.Key]
 }
+
+// know replaces the keys that are taken out besides those of Riot's form.
+func (g *keyGuard) know(keys []riftrelay.Key) { g.keys.Store(&keys) }
 
 // leastKey is the length from which on a text can be no word of a log by
 // chance. Riot's keys have 42 characters.
@@ -45,7 +73,7 @@ func (g *keyGuard) Write(line []byte) (int, error) {
 	if keyForm.Match(safe) {
 		safe = keyForm.ReplaceAll(safe, []byte(hidden))
 	}
-	for _, k := range g.keys {
+	for _, k := range g.known() {
 		if len(k.Value) >= leastKey && bytes.Contains(safe, []byte(k.Value)) {
 			safe = bytes.ReplaceAll(safe, []byte(k.Value), []byte(hidden))
 		}
@@ -54,6 +82,24 @@ func (g *keyGuard) Write(line []byte) (int, error) {
 		return 0, err
 	}
 	return len(line), nil
+}
+
+// hide takes keys out of a text that isn't logged.
+func (g *keyGuard) hide(text string) string {
+	text = hideKeys(text)
+	for _, k := range g.known() {
+		if len(k.Value) >= leastKey {
+			text = strings.ReplaceAll(text, k.Value, hidden)
+		}
+	}
+	return text
+}
+
+func (g *keyGuard) known() []riftrelay.Key {
+	if keys := g.keys.Load(); keys != nil {
+		return *keys
+	}
+	return nil
 }
 
 // holdsKey reports whether a text has a key in it.

@@ -22,6 +22,7 @@ func (r *relay) reload(why string) (admin.Reloaded, error) {
 		return admin.Changes(old, keys), nil // one writing makes several events
 	}
 	if err == nil {
+		guardOf(r.log).know(slices.Concat(old, keys)) // the old ones may still be told of
 		err = r.limiter.SetKeys(keys)
 	}
 	r.meters.Reloaded(err == nil)

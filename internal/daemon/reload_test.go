@@ -214,3 +214,20 @@ func TestReloadOfUnchangedKeys(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Log and traces hide the keys of now and of before, also such as don't look like
+// Riot's.
+func TestReloadedKeysAreHidden(t *testing.T) {
+	const first, second = "first-key-of-no-form-CANARY", "second-key-of-no-form-CANARY"
+	file := filepath.Join(t.TempDir(), "keys")
+	keyFile(t, file, "main="+first)
+	g := startRig(t, riotsim.Config{}, map[string]string{"RIOT_TOKEN": "", "RIOT_TOKEN_FILE": file})
+	keyFile(t, file, "main="+second)
+	if _, err := g.reload("SIGHUP"); err != nil {
+		t.Fatal(err)
+	}
+	g.relay.log.With("a", "b").WithGroup("c").Info("an upstream said", "what", first+" and "+second)
+	if text := g.log.String() + guardOf(g.relay.log).hide(first+second); strings.Contains(text, "CANARY") || strings.Count(text, hidden) < 4 {
+		t.Errorf("log and traces:\n%s", text)
+	}
+}

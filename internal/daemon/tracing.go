@@ -42,7 +42,7 @@ func newTracing(endpoint, version string, log *slog.Logger) (*tracing, error) {
 		log.Warn("traces go out as http/protobuf", "OTEL_EXPORTER_OTLP_PROTOCOL", p)
 	}
 	ctx := context.Background()
-	exporter, err := otlp.New(endpoint, os.Getenv, hideKeys)
+	exporter, err := otlp.New(endpoint, os.Getenv, guardOf(log).hide)
 	if err != nil {
 		return nil, err
 	}
