@@ -34,7 +34,7 @@ func (r *relay) reload(why string) (admin.Reloaded, error) {
 	r.keys.Store(&keys)
 	r.health.forget()
 	changes := admin.Changes(old, keys)
-	r.log.Info("keys read again", "why", why, "keys", len(keys), "names", keyNames(keys),
+	r.log.Info("keys read again", "why", why, "keys", len(keys), "names", listed(keyNames(keys)),
 		"added", len(changes.Added), "replaced", len(changes.Replaced), "removed", len(changes.Removed))
 	return changes, nil
 }
