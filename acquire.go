@@ -3,6 +3,7 @@ package riftrelay
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"riftrelay/internal/limit"
@@ -206,4 +207,68 @@ func (l *Limiter) giveBack(w *waiter) {
 // granted is told by the machine of a waiter that may go. l.mu is held.
 func (l *Limiter) granted(w *sched.Waiter, p *sched.Permit) {
 	w.Data.(*waiter).done <- outcome{permit: p}
+}
+
+// request checks what the caller asks for and puts it in the machine's terms.
+// l.mu is held.
+func (l *Limiter) request(r route.Route, o *Options, deadline time.Time, front bool) (sched.Request, *RejectedError) {
+	if r.Method == nil || r.Host == "" {
+		return sched.Request{}, &RejectedError{Reason: ReasonInvalidRoute, Detail: "the route is empty; allowed: one that route.Table.Match gave"}
+	}
+	req := sched.Request{
+		Host: r.Host, Method: r.Method.String(), Keyless: r.Method.Auth == route.AuthRSO,
+		High: o.Priority == High, Client: o.Client, Pin: -1, Deadline: limit.Never, Front: front,
+	}
+	if !deadline.IsZero() {
+		req.Deadline = limit.Instant(deadline.Sub(l.epoch))
+	}
+	keys := l.keys.Load()
+	if o.Key.Value == "" && o.Key.Name != "" {
+		if req.Pin = keys.named(o.Key.Name); req.Pin < 0 {
+			return req, &RejectedError{
+				Reason: ReasonUnknownKey, Route: r,
+				Detail: fmt.Sprintf("key %.100q; allowed: %s", o.Key.Name, keys.names(0, len(keys.groups))),
+			}
+		}
+	}
+	var known bool
+	if req.Budget, known = l.budget(o.Budget); !known {
+		return req, &RejectedError{
+			Reason: ReasonInvalidBudget, Route: r,
+			Detail: fmt.Sprintf("budget %.100q; allowed: %s", o.Budget, l.budgetNames()),
+		}
+	}
+	req.Budget = l.budgets.on(req.Budget, r)
+	req.Unbound = req.High && req.Budget > 0 && !o.HardBudget && !l.isHard(req.Budget)
+	req.Group = l.grouping.of(r, o)
+	if o.own != nil {
+		rejected := l.requestOn(o.own, &req)
+		return req, rejected
+	}
+	if req.Pin >= 0 && l.groups[req.Pin] != req.Group {
+		return req, &RejectedError{
+			Reason: ReasonUnknownKey, Route: r,
+			Detail: fmt.Sprintf("key %s is not in the group of keys for this call; allowed: %s", o.Key.Name, keys.names(req.Group, req.Group+1)),
+		}
+	}
+	if c := o.choice; c != nil {
+		req.First = c.first && c.only == nil
+		if c.only != nil {
+			if req.Pin = keys.place(c.only.id); req.Pin < 0 {
+				return req, &RejectedError{Reason: ReasonNoKey, Route: r, Detail: "key " + c.only.Name + " is in use no more"}
+			}
+		}
+	}
+	return req, nil
+}
+
+// requestOn puts the key that a call brought along in the machine's terms.
+func (l *Limiter) requestOn(k *callKey, req *sched.Request) *RejectedError {
+	if k.slot < 0 {
+		req.Pin = l.keys.Load().place(k.id)
+	}
+	if k.gone || k.slot < 0 && req.Pin < 0 {
+		return &RejectedError{Reason: ReasonNoKey, Detail: "key " + k.Name + " is in use no more"} // for acquireOn alone
+	}
+	return nil
 }

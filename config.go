@@ -248,3 +248,7 @@ func validKey(s string) bool {
 	}
 	return true
 }
+
+// Store shares limits between replicas: see Config.Store. Package redisstore
+// makes one. Its methods are the engine's own, so no other package can.
+type Store interface{ limit.Store }

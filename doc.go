@@ -15,9 +15,9 @@
 // Every call runs through four stages, in Transport.RoundTrip:
 //
 //	1 route     which host and method of Riot's is it?      package route
-//	2 admit     who goes next, when, and on which key?      package admit
+//	2 admit     who goes next, when, and on which key?      internal/sched
 //	3 forward   send it, with the key, once for a charge    attempt.go
-//	4 observe   what does the answer teach?                 package limit
+//	4 observe   what does the answer teach?                 internal/window
 //
 // A 429 goes back to stage 2. The relay (cmd/riftrelay) is an HTTP server
 // around the same Transport.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"riftrelay/internal/limit"
+	"riftrelay/internal/sched"
 	"riftrelay/route"
 )
 
@@ -140,3 +142,65 @@ func (e *RejectedError) Is(target error) bool {
 
 // Unwrap gives the error behind this one, or nil.
 func (e *RejectedError) Unwrap() error { return e.Err }
+
+// timedOut is, beside those of admit, the reason of a call that waited too
+// long.
+const timedOut sched.Reason = 255
+
+// reject makes the error of a call that was not admitted, and tells of it.
+func (l *Limiter) reject(ctx context.Context, e AdmissionEvent, o *Options, refusal sched.Refusal, why Wait, now limit.Instant, cause error) *RejectedError {
+	err := l.rejectedError(e.Route, o, refusal, now, cause)
+	err.Wait = why
+	e.Reason = err.Reason
+	l.tell(ctx, e)
+	return err
+}
+
+func (l *Limiter) rejectedError(r route.Route, o *Options, why sched.Refusal, now limit.Instant, cause error) *RejectedError {
+	err := &RejectedError{Route: r, Err: cause}
+	switch why.Reason {
+	case sched.QueueFull:
+		err.Reason = ReasonQueueFull
+	case sched.Deadline:
+		err.Reason, err.Detail = ReasonDeadline, l.whyClosed()
+	case sched.NoKey:
+		err.Reason = ReasonNoKey
+		err.Detail = l.whyNoKey(r, o)
+	case sched.Draining:
+		err.Reason = ReasonShuttingDown
+	case timedOut:
+		err.Reason, err.Detail = ReasonTimeout, l.whyClosed()
+	default:
+		panic(fmt.Sprintf("BUG: riftrelay: refusal without a reason: %+v", why))
+	}
+	if why.Start < limit.Never {
+		err.RetryAfter = max(time.Millisecond, why.Start.Sub(now))
+	}
+	return err
+}
+
+// whyRefused returns what holds back a call that is refused for want of time or
+// of a place in the queue. It is zero where other calls alone are before it.
+// l.mu is held.
+func (l *Limiter) whyRefused(now limit.Instant, req sched.Request, refusal sched.Refusal) Wait {
+	switch refusal.Reason {
+	case sched.QueueFull, sched.Deadline, timedOut:
+		if w := l.waitOf(l.machine.Why(now, req), now); w.Kind != WaitTurn {
+			return w
+		}
+	}
+	return Wait{}
+}
+
+// whyClosed explains why nothing goes at all; empty if something does.
+func (l *Limiter) whyClosed() string {
+	if l.cluster == nil {
+		return ""
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.machine.Desk().Closed {
+		return ""
+	}
+	return "the store that replicas share is away, and nothing goes without it (STORE_LOSS=closed)"
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"slices"
 	"strconv"
@@ -186,4 +187,80 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 type readCloser struct {
 	io.Reader
 	io.Closer
+}
+
+// takenBack reports whether the server has said that it did not process the
+// request: it reset the stream with REFUSED_STREAM, or ended the connection with
+// a GOAWAY that names an earlier stream as the last (RFC 9113, 8.7). Such a
+// request can be sent again, a POST too.
+//
+// net/http tells this in the texts of errors alone. A text that isn't known here
+// means that the request isn't sent again. A GET doesn't come this far, because
+// net/http sends it again by itself: see attempt.gotConn, and call.barewrite.
+func takenBack(err error) bool {
+	if err == nil {
+		return false
+	}
+	text := err.Error()
+	if strings.HasPrefix(text, "http2: Transport received GOAWAY from server ErrCode:") {
+		return true // the first stream of a connection, above the last one
+	}
+	text, ok := strings.CutPrefix(text, "http2: Transport: cannot retry err [")
+	if !ok {
+		return false
+	}
+	text, ok = strings.CutSuffix(text, "] after Request.Body was written; define Request.GetBody to avoid this error")
+	return ok && (text == "http2: Transport received Server's graceful shutdown GOAWAY" ||
+		strings.HasPrefix(text, "stream error: stream ID ") && strings.HasSuffix(text, "; REFUSED_STREAM; received from peer"))
+}
+
+// RetryAfter reports whether a call that ended with err is worth repeating, and
+// how long from now to wait before that. It knows the errors of Transport,
+// Limiter and GetJSON, and failures of the network.
+//
+// Worth repeating are refusals that time heals, a 429 and a 5xx of Riot's, and a
+// network that failed. A call that may have reached Riot is among them; a
+// program that makes tournament codes has to check that for itself. Not worth
+// repeating are other answers, invalid calls, a closed Limiter, and a call whose
+// own context has ended.
+func RetryAfter(err error) (wait time.Duration, ok bool) {
+	const unknown = time.Second // where nobody says how long
+	var (
+		rejected  *RejectedError
+		answer    *APIError
+		operation *net.OpError
+	)
+	switch {
+	case err == nil:
+		return 0, false
+	case errors.As(err, &rejected):
+		return afterRefusal(rejected.Reason, rejected.RetryAfter)
+	case errors.As(err, &answer) && answer.FromRelay:
+		return afterRefusal(answer.Reason, answer.RetryAfter)
+	case answer != nil && (answer.Status == http.StatusTooManyRequests || answer.Status/100 == 5):
+		return max(answer.RetryAfter, unknown), true
+	case answer != nil:
+		return 0, false
+	case errors.Is(err, ErrUpstreamTimeout):
+		return unknown, true
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return 0, false
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF): // the connection broke
+		return unknown, true
+	case errors.As(err, &operation), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EPIPE):
+		return unknown, true
+	}
+	return 0, false
+}
+
+// afterRefusal is RetryAfter for a call that was not admitted.
+func afterRefusal(reason Reason, wait time.Duration) (time.Duration, bool) {
+	switch reason {
+	case ReasonQueueFull, ReasonDeadline, ReasonTimeout, ReasonTooManyKeys, "upstream_timeout", "upstream_unavailable": // the last two of a relay
+		return max(wait, time.Millisecond), true
+	case ReasonNoKey:
+		return wait, wait > 0
+	case ReasonShuttingDown, ReasonInvalidRoute, ReasonUnknownKey, ReasonInvalidMaxWait, ReasonInvalidBudget, ReasonInvalidKey:
+	}
+	return 0, false
 }

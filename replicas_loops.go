@@ -90,3 +90,58 @@ func (c *cluster) keepApart(now limit.Instant) {
 	}
 	c.l.machine.GoAlone(now, c.share) // LossClosed too: the store is there, and what others do is known
 }
+
+// nudge has beats go on at once.
+func (c *cluster) nudge() {
+	select {
+	case c.kick <- struct{}{}:
+	default:
+	}
+}
+
+// listen asks again where a hint says that something changed.
+func (c *cluster) listen(hints <-chan limit.Hint) {
+	for {
+		var h limit.Hint
+		var open bool
+		select {
+		case <-c.ctx.Done():
+			return
+		case h, open = <-hints:
+		}
+		if !open {
+			return
+		}
+		c.l.mu.Lock()
+		now := c.l.now()
+		switch id, found := c.l.idOf(h.Budget.Key); {
+		case h.Beat:
+			c.nudge()
+		case h.Budget == limit.AnyBudget:
+			c.l.machine.Hint(now, -1, "", 0)
+			c.nudge()
+		case found:
+			c.l.machine.Hint(now, id, h.Budget.Host, h.Epoch)
+		}
+		c.l.poll(now)
+		c.l.unlock()
+	}
+}
+
+// sweeps reports calls that take longer than their charges.
+func (c *cluster) sweeps() {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-c.ctx.Done():
+			return
+		case <-tick.C:
+			c.l.mu.Lock()
+			now := c.l.now()
+			c.l.machine.Overdue(now)
+			c.pump(now)
+			c.l.unlock()
+		}
+	}
+}

@@ -2,10 +2,6 @@ package riftrelay
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	mrand "math/rand/v2"
@@ -93,18 +89,6 @@ func newCluster(l *Limiter, cfg *Config) *cluster {
 		kick:    make(chan struct{}, 1), armed: limit.Never, peers: 1, told: map[trait]bool{},
 	}
 	return c
-}
-
-// phaseOf gives a number from 0 to 1 that is another for each replica.
-func phaseOf(replica string) float64 {
-	sum := sha256.Sum256([]byte(replica))
-	return float64(binary.BigEndian.Uint32(sum[:])) / (1 << 32)
-}
-
-func randomName() string {
-	var b [8]byte
-	rand.Read(b[:]) // never fails
-	return hex.EncodeToString(b[:])
 }
 
 // start begins the work in the background, until Close.
@@ -283,87 +267,10 @@ func (c *cluster) counted(live, rank int) {
 	}
 }
 
-// nudge has beats go on at once.
-func (c *cluster) nudge() {
-	select {
-	case c.kick <- struct{}{}:
-	default:
-	}
-}
-
-// listen asks again where a hint says that something changed.
-func (c *cluster) listen(hints <-chan limit.Hint) {
-	for {
-		var h limit.Hint
-		var open bool
-		select {
-		case <-c.ctx.Done():
-			return
-		case h, open = <-hints:
-		}
-		if !open {
-			return
-		}
-		c.l.mu.Lock()
-		now := c.l.now()
-		switch id, found := c.l.idOf(h.Budget.Key); {
-		case h.Beat:
-			c.nudge()
-		case h.Budget == limit.AnyBudget:
-			c.l.machine.Hint(now, -1, "", 0)
-			c.nudge()
-		case found:
-			c.l.machine.Hint(now, id, h.Budget.Host, h.Epoch)
-		}
-		c.l.poll(now)
-		c.l.unlock()
-	}
-}
-
-// sweeps reports calls that take longer than their charges.
-func (c *cluster) sweeps() {
-	tick := time.NewTicker(sweepEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-c.ctx.Done():
-			return
-		case <-tick.C:
-			c.l.mu.Lock()
-			now := c.l.now()
-			c.l.machine.Overdue(now)
-			c.pump(now)
-			c.l.unlock()
-		}
-	}
-}
-
 // close ends the work. l.mu is held.
 func (c *cluster) close() {
 	c.stop()
 	if c.timer != nil {
 		c.timer.Stop()
 	}
-}
-
-// kidOf names the key with this id for the store; empty for calls without one.
-// l.mu is held.
-func (l *Limiter) kidOf(id int) string {
-	if id < 0 {
-		return ""
-	}
-	return l.held[id].kid
-}
-
-// idOf is the reverse of kidOf, for keys in use. l.mu is held.
-func (l *Limiter) idOf(kid string) (id int, found bool) {
-	if kid == "" {
-		return -1, true
-	}
-	for _, h := range l.inUse() {
-		if h.kid == kid {
-			return h.id, true
-		}
-	}
-	return 0, false
 }

@@ -1,6 +1,14 @@
 package riftrelay
 
 import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"time"
+
 	"riftrelay/internal/limit"
 	"riftrelay/internal/sched"
 )
@@ -102,4 +110,73 @@ func (c *cluster) overrules(kid string) bool {
 	}
 	_, known := c.told[trait{kid, limit.KeyDisabled}]
 	return known
+}
+
+// phaseOf gives a number from 0 to 1 that is another for each replica.
+func phaseOf(replica string) float64 {
+	sum := sha256.Sum256([]byte(replica))
+	return float64(binary.BigEndian.Uint32(sum[:])) / (1 << 32)
+}
+
+func randomName() string {
+	var b [8]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// kidOf names the key with this id for the store; empty for calls without one.
+// l.mu is held.
+func (l *Limiter) kidOf(id int) string {
+	if id < 0 {
+		return ""
+	}
+	return l.held[id].kid
+}
+
+// idOf is the reverse of kidOf, for keys in use. l.mu is held.
+func (l *Limiter) idOf(kid string) (id int, found bool) {
+	if kid == "" {
+		return -1, true
+	}
+	for _, h := range l.inUse() {
+		if h.kid == kid {
+			return h.id, true
+		}
+	}
+	return 0, false
+}
+
+// StoreState is how the Config.Store is doing.
+type StoreState struct {
+	Replica  string
+	Replicas int           // that live, this one among them
+	Trip     time.Duration // there and back, of late
+	Away     string        // why it can't be reached: Why() of its error, if it has that; empty while it can
+	For      time.Duration // how long it has been away
+	Alone    bool          // this replica goes on by itself, within its share
+	Returned int64         // permits given back unused, ever
+	Void     int64         // permits that came too late or were not used in time, ever
+
+	// Elsewhere names the parts of the store, databases of a Redis server, in which
+	// other relays are: they share no limits with this one.
+	Elsewhere []string
+}
+
+// state describes the store. l.mu is held.
+func (c *cluster) state() *StoreState {
+	d := c.l.machine.Desk()
+	s := &StoreState{Replica: c.replica, Replicas: c.peers, Trip: c.trip, Alone: d.Alone, Returned: d.Returned, Void: d.Void, Elsewhere: c.apart}
+	if c.away != nil && c.gone {
+		s.Away, s.For = c.away.Error(), time.Since(c.since)
+		var e interface{ Why() string } // it need not say again that the store is away
+		if errors.Is(c.away, context.DeadlineExceeded) {
+			s.Away = "no answer within " + storeTimeout.String()
+		} else if errors.As(c.away, &e) {
+			s.Away = e.Why()
+		}
+		if !c.met {
+			s.Away = neverReached + ": " + s.Away
+		}
+	}
+	return s
 }
