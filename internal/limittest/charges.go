@@ -70,6 +70,23 @@ var charges = []promise{
 		u.report(limit.Done{Stub: permits[0].Stub, Unsent: true})
 		u.mustGrant("a", "m", 2, 1)
 	}},
+	{"what was never sent is part of no base, and given back too late changes none", func(u *user) {
+		u.know("5:1", "m", wide)
+		base := func() int { return u.admit(asking("a")).App.Windows[0].Base }
+		before := base()
+		permits := u.mustGrant("a", "m", 1, 1)
+		u.report(limit.Done{Stub: permits[0].Stub, Unsent: true})
+		if n := base(); n != before {
+			u.Errorf("base %d after a permit was given back, %d before it was granted", n, before)
+		}
+		permits = u.mustGrant("a", "m", 1, 1)
+		u.Wait(limit.SendBy + margin + time.Second + 10*time.Millisecond)
+		before = base()
+		u.report(limit.Done{Stub: permits[0].Stub, Unsent: true})
+		if n := base(); n != before {
+			u.Errorf("base %d after a permit was given back whose charge had ended, %d before", n, before)
+		}
+	}},
 	{"a call counted later than now is charged from then", func(u *user) {
 		u.know("1:1", "m", wide)
 		permits := u.mustGrant("a", "m", 1, 1)
