@@ -16,8 +16,13 @@ func refusedPath(path string) bool {
 	segments := strings.Split(strings.TrimSuffix(path[1:], "/"), "/")
 	for _, s := range segments {
 		decoded, err := url.PathUnescape(s)
-		if err != nil || decoded == "" || decoded == "." || decoded == ".." {
+		if err != nil || decoded == "" {
 			return true
+		}
+		for _, part := range strings.FieldsFunc(decoded, func(r rune) bool { return r == '/' || r == '\\' }) {
+			if part == "." || part == ".." {
+				return true
+			}
 		}
 		for _, c := range []byte(decoded) {
 			if c < 0x20 || c == 0x7f {

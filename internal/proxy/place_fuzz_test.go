@@ -28,6 +28,7 @@ func FuzzTarget(f *testing.F) {
 		if err != nil {
 			return
 		}
+		to.route, to.unknown = h.table.Match(r.Method, to.host, to.path)
 		out, err := h.outbound(r, to, &call{})
 		if err != nil {
 			return

@@ -105,10 +105,10 @@ func isASCII(s string) bool {
 }
 
 func pieces(query string) []string {
-	return strings.Split(strings.ReplaceAll(query, ";", "&"), "&")
+	return strings.Split(strings.NewReplacer(";", "&", "?", "&").Replace(query), "&")
 }
 
-// lenientName decodes what can be decoded, in a way of its own.
+// lenientName decodes what can be decoded, in a way of its own, and trims it.
 func lenientName(piece string) string {
 	name, _, _ := strings.Cut(piece, "=")
 	var b strings.Builder
@@ -120,9 +120,13 @@ func lenientName(piece string) string {
 				continue
 			}
 		}
+		if name[i] == '+' {
+			b.WriteByte(' ')
+			continue
+		}
 		b.WriteByte(name[i])
 	}
-	decoded := []byte(b.String())
+	decoded := []byte(strings.TrimFunc(b.String(), func(r rune) bool { return r <= ' ' }))
 	for i, c := range decoded {
 		if 'A' <= c && c <= 'Z' {
 			decoded[i] = c | 0x20
