@@ -24,7 +24,7 @@ type outcome struct {
 	refusal sched.Refusal
 }
 
-// deadline gives the latest start that a call of these options allows; zero
+// deadline returns the latest start that a call of these options allows; zero
 // means any.
 func (l *Limiter) deadline(ctx context.Context, o *Options) (at time.Time) {
 	wait := o.MaxWait
@@ -131,7 +131,7 @@ func (l *Limiter) wait(ctx context.Context, w *waiter, e AdmissionEvent, o *Opti
 			out.refusal = l.machine.Refused(now, req)
 			out.refusal.Reason = timedOut
 		} else if out = <-w.done; gone && out.permit != nil {
-			// Granted in the very moment that nobody wanted it any more.
+			// Granted in the very moment that nobody wanted it any longer.
 			l.machine.Release(now, out.permit)
 			l.poll(now)
 			out.permit = nil
@@ -161,7 +161,7 @@ func (l *Limiter) wait(ctx context.Context, w *waiter, e AdmissionEvent, o *Opti
 	return Permit{}, l.reject(ctx, e, o, out.refusal, why, now, ended(ctx))
 }
 
-// expiry gives a channel that delivers at the deadline; nil without one.
+// expiry returns a channel that delivers at the deadline; nil without one.
 func (w *waiter) expiry(deadline, now limit.Instant) <-chan time.Time {
 	if deadline == limit.Never {
 		return nil
@@ -180,7 +180,7 @@ func (w *waiter) stop() {
 	}
 }
 
-// takeWaiter gives a waiter that nobody uses. l.mu is held.
+// takeWaiter returns a waiter that nobody uses. l.mu is held.
 func (l *Limiter) takeWaiter() *waiter {
 	n := len(l.spare)
 	if n == 0 {
@@ -255,7 +255,7 @@ func (l *Limiter) request(r route.Route, o *Options, deadline time.Time, front b
 		req.First = c.first && c.only == nil
 		if c.only != nil {
 			if req.Pin = keys.place(c.only.id); req.Pin < 0 {
-				return req, &RejectedError{Reason: ReasonNoKey, Route: r, Detail: "key " + c.only.Name + " is in use no more"}
+				return req, &RejectedError{Reason: ReasonNoKey, Route: r, Detail: "key " + c.only.Name + " is no longer in use"}
 			}
 		}
 	}
@@ -268,7 +268,7 @@ func (l *Limiter) requestOn(k *callKey, req *sched.Request) *RejectedError {
 		req.Pin = l.keys.Load().place(k.id)
 	}
 	if k.gone || k.slot < 0 && req.Pin < 0 {
-		return &RejectedError{Reason: ReasonNoKey, Detail: "key " + k.Name + " is in use no more"} // for acquireOn alone
+		return &RejectedError{Reason: ReasonNoKey, Detail: "key " + k.Name + " is no longer in use"} // for acquireOn alone
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func (t *Transport) choose(r route.Route, path string, o *Options) *choice {
 // have 78 characters, summoner ids some 47 to 63.
 const encrypted = 40
 
-// playerID gives the part of a path that stands for a player: what Riot
+// playerID returns the part of a path that stands for a player: what Riot
 // encrypts for each key anew. Empty if there is none.
 func playerID(template, path string) string {
 	for template != "" && path != "" {
@@ -137,7 +137,7 @@ func (c *call) tryOtherKey(p Permit, resp *http.Response, elsewhere *held) bool 
 	return false
 }
 
-// nextOf gives the first key of a call's group that is any good, but for some.
+// nextOf returns the first key of a call's group that is any good, but for some.
 func (l *Limiter) nextOf(r route.Route, o *Options, but []*held) *held {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -158,7 +158,7 @@ search:
 // maxPeek is how much of a 400's body is looked at.
 const maxPeek = 4 << 10
 
-// peek gives the beginning of a body in lower case, and leaves the body whole.
+// peek returns the beginning of a body in lower case, and leaves the body whole.
 func peek(resp *http.Response) string {
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxPeek))
 	rest := io.Reader(resp.Body)

@@ -56,7 +56,7 @@ func TestAPI(t *testing.T) {
 	}
 }
 
-// apiDiff gives the lines that came and went.
+// apiDiff returns the lines that came and went.
 func apiDiff(want, got string) string {
 	var diff strings.Builder
 	before, now := strings.Split(want, "\n"), strings.Split(got, "\n")

@@ -381,7 +381,7 @@ func parse(t *testing.T, name, source string) file {
 	return file{f, name, strings.Count(source, "\n")}
 }
 
-// cutModule gives the directory of a package of this module.
+// cutModule returns the directory of a package of this module.
 func cutModule(imported string) (dir string, ours bool) {
 	if imported == module {
 		return ".", true

@@ -105,7 +105,7 @@ func (a *attempt) suspect(err error) {
 	}
 }
 
-// why gives the cause of a failure, where we know it better than the base.
+// why returns the cause of a failure, where we know it better than the base.
 func (a *attempt) why(ctx context.Context, err error) error {
 	a.mu.Lock()
 	refused := a.refused

@@ -70,7 +70,7 @@ func ParseOverrides(s string) ([]ShareOverride, error) {
 		o := ShareOverride{Host: strings.TrimSpace(host), Path: "/" + strings.Trim(strings.TrimSpace(path), "/")}
 		share, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 		if o.Share = share; !ok || err != nil || hosted && o.Host == "" || !validShare(share) {
-			return nil, fmt.Errorf("riftrelay: %q is no share of a budget; allowed: [host:]path=share with a share above 0 and at most 1, as in kr:lol/match/v5=0.2", item)
+			return nil, fmt.Errorf("riftrelay: invalid budget override %q: want [host:]path=share with a share above 0 and at most 1, as in kr:lol/match/v5=0.2", item)
 		}
 		list = append(list, o)
 	}

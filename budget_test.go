@@ -44,7 +44,7 @@ func label(s *simulated) *labelled {
 	return b
 }
 
-// in gives a context for calls of a budget.
+// in returns a context for calls of a budget.
 func in(ctx context.Context, o riftrelay.Options) context.Context {
 	return riftrelay.WithOptions(context.WithValue(ctx, labelKey{}, o.Budget), o)
 }

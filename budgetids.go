@@ -184,7 +184,7 @@ func ParseAliases(s string) ([]Alias, error) {
 			a.Hosts = append(a.Hosts, strings.TrimSpace(h))
 		}
 		if !ok || !a.valid() {
-			return nil, fmt.Errorf("riftrelay: %q is no shared budget; allowed: path@host,host, as in tft/summoner/v1@euw1,eun1", item)
+			return nil, fmt.Errorf("riftrelay: invalid shared limit %q: want path@host,host, as in tft/summoner/v1@euw1,eun1", item)
 		}
 		aliases = append(aliases, a)
 	}

@@ -89,7 +89,7 @@ func (l *Limiter) handBack(k *callKey) (moved bool) {
 	return k.gone
 }
 
-// addCallKey gives a key a slot, and a group to itself; nil when all are taken.
+// addCallKey returns a key a slot, and a group to itself; nil when all are taken.
 // l.mu is held.
 func (l *Limiter) addCallKey(now limit.Instant, key string) *callKey {
 	slot := l.own.free(now, l.machine)
@@ -146,8 +146,8 @@ func (l *Limiter) restoreCallKeys(now limit.Instant, saved []savedScope, scopes 
 	l.useKeys(now)
 }
 
-// free gives a slot for another key: that of the one used longest ago, if need
-// be, on which nothing counts any more. It is -1 without one.
+// free returns a slot for another key: that of the one used longest ago, if need
+// be, on which nothing counts any longer. It is -1 without one.
 func (c *callKeys) free(now limit.Instant, m *sched.Machine) int {
 	if slot := slices.Index(c.slots, nil); slot >= 0 {
 		return slot

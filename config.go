@@ -113,7 +113,7 @@ func (k Key) String() string { return k.Name }
 // GoString is String: %#v must not give a key away either.
 func (k Key) GoString() string { return fmt.Sprintf("riftrelay.Key{Name: %q}", k.Name) }
 
-// MarshalJSON gives the name alone, so that a printed Config hides its keys.
+// MarshalJSON returns the name alone, so that a printed Config hides its keys.
 func (k Key) MarshalJSON() ([]byte, error) { return json.Marshal(k.Name) }
 
 // Defaults of Config.
@@ -191,7 +191,7 @@ func (c Config) withDefaults() (Config, []limit.Quota, error) {
 	return c, quotas, errors.Join(problems...)
 }
 
-// checkKeys gives a copy in which every key has a name. Errors name a key by
+// checkKeys returns a copy in which every key has a name. Errors name a key by
 // its place, never by its value.
 func checkKeys(keys []Key) ([]Key, error) {
 	if len(keys) > maxKeys {

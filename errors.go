@@ -17,10 +17,10 @@ type Reason string
 
 // The reasons of a RejectedError.
 const (
-	ReasonQueueFull      Reason = "queue_full"       // as many calls wait as may
-	ReasonDeadline       Reason = "deadline"         // could not be served in time, so it did not wait at all
-	ReasonTimeout        Reason = "timeout"          // waited, and the wait became too long
-	ReasonNoKey          Reason = "no_available_key" // no key that could be used
+	ReasonQueueFull      Reason = "queue_full"       // the queue is full
+	ReasonDeadline       Reason = "deadline"         // the call can't go in time, so it did not wait
+	ReasonTimeout        Reason = "timeout"          // the call waited, and ran out of time
+	ReasonNoKey          Reason = "no_available_key" // no key is usable
 	ReasonShuttingDown   Reason = "shutting_down"    // the Limiter is closed or draining
 	ReasonInvalidRoute   Reason = "invalid_route"    // host or path that Riot doesn't serve
 	ReasonUnknownKey     Reason = "unknown_key"      // Options.Key names a key that there isn't, or of another group
@@ -140,7 +140,7 @@ func (e *RejectedError) Is(target error) bool {
 	return false
 }
 
-// Unwrap gives the error behind this one, or nil.
+// Unwrap returns the error behind this one, or nil.
 func (e *RejectedError) Unwrap() error { return e.Err }
 
 // timedOut is, beside those of admit, the reason of a call that waited too

@@ -19,8 +19,7 @@ const (
 	// had not told before. Until then one is assumed, or known from a process
 	// before.
 	ChangeLimitLearned ChangeKind = "limit_learned"
-	// ChangeLimitChanged: Riot tells New in place of Old; 0 is no limit any
-	// more.
+	// ChangeLimitChanged: Riot tells New in place of Old; 0 is no limit.
 	ChangeLimitChanged ChangeKind = "limit_changed"
 	// ChangeLimitReached: a window is full, and calls wait for it or are
 	// rejected. It is told once for as long as calls keep running into it, and
@@ -96,7 +95,7 @@ type news struct {
 // maxNews bounds the changes that wait for slow hooks.
 const maxNews = 1024
 
-// unlock gives back the lock, and has told what changed meanwhile. Everything
+// unlock returns back the lock, and has told what changed meanwhile. Everything
 // that uses the machine ends with it.
 func (l *Limiter) unlock() {
 	if l.cfg.Hooks.Change == nil {

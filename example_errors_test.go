@@ -27,8 +27,8 @@ func platformData() route.Route {
 	return must(route.Default().Match(http.MethodGet, "euw1", "/lol/status/v4/platform-data"))
 }
 
-// As many calls wait as may: here none, and the first one of a process waits
-// for Config.Margin, lest calls of a process before are still under way.
+// The queue is full: here it has no places, and the first call of a process waits
+// for Config.Margin, because calls of the process before may still be under way.
 func ExampleErrQueueFull() {
 	limiter := must(riftrelay.New(riftrelay.Config{Keys: oneKeyOfYours, QueueCapacity: -1}))
 	defer limiter.Close()

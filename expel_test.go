@@ -61,7 +61,7 @@ func TestCooldownRefusesWhoCannotWait(t *testing.T) {
 	})
 }
 
-// After Drain, who was to be served within the grace and can't be any more is
+// After Drain, who was to be served within the grace and can't be any longer is
 // told at once, not at its end.
 func TestDrainRefusesWhatNoLongerFits(t *testing.T) {
 	for name, answer := range map[string]struct {

@@ -130,7 +130,7 @@ type doer interface {
 
 // apiClient builds requests as golio does (internal/client.go at v1): the
 // platform in the host, the key and Accept in the header, a bytes.Buffer of JSON
-// as body. Its module can't be had from the proxy, so the shape is rebuilt.
+// as body. The module proxy doesn't have its module, so the shape is rebuilt.
 type apiClient struct {
 	region string
 	key    string

@@ -23,7 +23,7 @@ const (
 	maxSaid  = 500 // bytes of a message that are kept
 )
 
-// GetJSON gets a URL with a client and gives the answer's JSON as a T:
+// GetJSON gets a URL with a client and returns the answer's JSON as a T:
 //
 //	type account struct{ PUUID, GameName, TagLine string }
 //	a, err := riftrelay.GetJSON[account](ctx, client, "https://europe.api.riotgames.com/riot/account/v1/accounts/by-riot-id/Faker/KR1")
@@ -77,7 +77,7 @@ func getJSON(ctx context.Context, client *http.Client, url string) ([]byte, erro
 	return data, nil
 }
 
-// readBody reads up to most bytes of a body, unpacked; it gives those also when
+// readBody reads up to most bytes of a body, unpacked; it returns those also when
 // there are more, which is an error.
 func readBody(resp *http.Response, most int64) ([]byte, error) {
 	body := io.Reader(resp.Body)

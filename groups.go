@@ -83,7 +83,7 @@ func (g *grouping) check(keys []Key) error {
 	return nil
 }
 
-// groupName gives the name of the group that a key could be of: "tournament"
+// groupName returns the name of the group that a key could be of: "tournament"
 // for "tournament.2".
 func groupName(key string) string {
 	i := strings.LastIndexByte(key, '.')
@@ -95,7 +95,7 @@ func groupName(key string) string {
 
 func (g *grouping) ofKey(name string) int { return 1 + slices.Index(g.names, groupName(name)) }
 
-// of gives the group of a call.
+// of returns the group of a call.
 func (g *grouping) of(r route.Route, o *Options) int {
 	if o.own != nil && o.own.slot >= 0 {
 		return g.size() + o.own.slot

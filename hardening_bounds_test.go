@@ -18,7 +18,7 @@ import (
 	"riftrelay/route"
 )
 
-// What callers can name costs no memory for ever, and what a limiter holds
+// What callers can name costs no memory forever, and what a limiter holds
 // costs no time.
 
 // A million names that nobody has seen before, of paths, hosts, verbs and ids,
@@ -115,7 +115,7 @@ func TestAnswerCostIsFlat(t *testing.T) {
 	}
 }
 
-// Whatever becomes of calls — cancelled, too late, refused, hung, closed upon —
+// Whatever becomes of calls — cancelled, too late, refused, hung, closed —
 // each wait ends by its deadline, and a snapshot can be taken all the time.
 func TestEveryWaitEnds(t *testing.T) {
 	for seed := range uint64(50) {
@@ -142,7 +142,7 @@ func everyWaitEnds(t *testing.T, r *rand.Rand) {
 			time.Sleep(time.Duration(r.IntN(60_000)) * time.Millisecond)
 			wait := time.Duration(1+r.IntN(60)) * time.Second
 			var report handoff.Call
-			ctx := riftrelay.WithOptions(t.Context(), riftrelay.Options{MaxWait: wait, Priority: riftrelay.Priority(r.IntN(2)), Key: []riftrelay.Key{{}, keyAt(s.limiter, 0), keyAt(s.limiter, 1)}[r.IntN(3)]})
+			ctx := riftrelay.WithOptions(t.Context(), riftrelay.Options{MaxWait: wait, Priority: riftrelay.Priority(r.IntN(2)), Key: riftrelay.Key{Name: []string{"", "main", "spare"}[r.IntN(3)]}})
 			ctx = handoff.With(ctx, &report)
 			if r.IntN(3) == 0 {
 				var cancel context.CancelFunc

@@ -126,8 +126,8 @@ func TestStreamReset(t *testing.T) {
 }
 
 // silence is a network between client and server in which packets can get lost
-// from a moment on, as when a router forgets a connection: nothing arrives any
-// more, and nobody is told.
+// from a moment on, as when a router forgets a connection: nothing arrives
+// then, and nobody is told.
 type silence struct {
 	mu    sync.Mutex
 	conns []*muted

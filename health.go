@@ -29,7 +29,7 @@ func (l *Limiter) whyNoKey(r route.Route, o *Options) string {
 		keys = []*held{o.own.held}
 	case o.choice != nil && o.choice.only != nil:
 		if list.place(o.choice.only.id) < 0 {
-			return "key " + o.choice.only.Name + " is in use no more"
+			return "key " + o.choice.only.Name + " is no longer in use"
 		}
 		keys = []*held{o.choice.only}
 	case pin < 0 && o.Key.Name != "":

@@ -63,7 +63,7 @@ func (w *waits) call(ctx context.Context, wg *sync.WaitGroup, client *http.Clien
 	})
 }
 
-// p99 gives the wait that one call in a hundred exceeded.
+// p99 returns the wait that one call in a hundred exceeded.
 func (w *waits) p99() time.Duration {
 	slices.Sort(w.list)
 	return w.list[len(w.list)*99/100]

@@ -256,7 +256,7 @@ func TestPanicsOfHooksAreContained(t *testing.T) {
 }
 
 // A hook that ends the goroutine in which it is called, as t.FailNow does, ends
-// no more than that.
+// nothing else.
 func TestHooksThatExit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told atomic.Int32
@@ -371,7 +371,7 @@ func TestHooksOfUnknownRoutes(t *testing.T) {
 	})
 }
 
-// Admission costs no allocation, be it with hooks or without.
+// Admission costs no allocation, with hooks or without.
 func TestHooksCostNoAllocation(t *testing.T) {
 	if raceEnabled {
 		t.Log("the race detector allocates as well: only that it runs is tested")

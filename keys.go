@@ -55,8 +55,8 @@ func (k *keyList) names(first, end int) string {
 // errTooManyKeys is the end of what is remembered of removed keys.
 var errTooManyKeys = errors.New("riftrelay: too many keys were replaced while their calls still count; allowed: 4,096 at a time, try again in 10 minutes")
 
-// SetKeys replaces the keys. A key that stays,
-// be it under another name or in another place, keeps all that is known of it.
+// SetKeys replaces the keys. A key that stays, even under another name or in
+// another place, keeps all that is known of it.
 // One that is new, also in the place of another, starts afresh. Nothing that
 // waits is dropped: a call that must use a key goes on with the one that is in its
 // place now, and is rejected only where there is none. Permits of removed keys

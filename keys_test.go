@@ -40,7 +40,7 @@ func (s *simulated) byKey() map[string]int {
 	return got
 }
 
-// statusOf calls and gives Riot's status, or the reason of the rejection.
+// statusOf calls and returns Riot's status, or the reason of the rejection.
 func (s *simulated) statusOf(t *testing.T, ctx context.Context, url string) string {
 	t.Helper()
 	resp, _, err := call(ctx, s.client, http.MethodGet, url, "")
@@ -279,7 +279,7 @@ func TestHardeningKeysExceptionDecryptingStaysInTheGroup(t *testing.T) {
 	})
 }
 
-// idsOf gives an id of each key, from an edge that has nothing to do with the
+// idsOf returns an id of each key, from an edge that has nothing to do with the
 // one that is looked at.
 func idsOf(t *testing.T, keys ...string) (ids []string) {
 	t.Helper()

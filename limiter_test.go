@@ -17,7 +17,7 @@ import (
 	"riftrelay/route"
 )
 
-// mustMatch gives the route of a Riot URL.
+// mustMatch returns the route of a Riot URL.
 func mustMatch(t testing.TB, url string) route.Route {
 	t.Helper()
 	host, path, _ := strings.Cut(strings.TrimPrefix(url, "https://"), ".api.riotgames.com")

@@ -68,7 +68,7 @@ func TestAlternatingDelay(t *testing.T) {
 }
 
 // TestLostPackets has one call in fifty delayed by a retransmission of 200 ms
-// to 1 s on its way up, on a line of 30 ms. That can't be known beforehand: the
+// to 1 s on its way up, on a line of 30 ms. Nothing tells of it before: the
 // bound is what we reach, published in docs/performance.md.
 func TestLostPackets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -61,7 +61,7 @@ const (
 	High
 )
 
-// String gives "normal" or "high", the label in metrics.
+// String returns "normal" or "high", the label in metrics.
 func (p Priority) String() string {
 	if p == High {
 		return "high"

@@ -72,7 +72,7 @@ type wire struct {
 	raw     syscall.RawConn         // nil where there is none
 }
 
-// dialer gives connections that are wires.
+// dialer returns connections that are wires.
 func dialer(dial func(ctx context.Context, network, address string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
@@ -107,8 +107,8 @@ func (w *wire) SyscallConn() (syscall.RawConn, error) {
 	return w.raw, nil
 }
 
-// wireOf gives the wire that a connection of net/http's goes over, if it carries
-// one call at a time; else nil.
+// wireOf returns the wire that a connection of net/http's goes over, if it carries
+// one call at a time; otherwise nil.
 func wireOf(conn net.Conn) *wire {
 	if c, ok := conn.(*tls.Conn); ok {
 		if shared(c) {

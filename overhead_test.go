@@ -89,7 +89,7 @@ func TestOverheadAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkOverhead gives the median of the differences between calls of either
+// BenchmarkOverhead returns the median of the differences between calls of either
 // kind, taken in turns: what disturbs one disturbs the other.
 func BenchmarkOverhead(b *testing.B) {
 	plain, ours := loopback(b)

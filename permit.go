@@ -17,7 +17,7 @@ import (
 // Permit is the leave to send one call. It ends with Observe or Release,
 // whichever comes first; anything after that does nothing, also when its place
 // serves another call by then, and a second end is counted
-// (Snapshot.EndedTwice). One that never ends holds its place for ever: see
+// (Snapshot.EndedTwice). One that never ends holds its place forever: see
 // Limiter.OpenPermits. A Permit may be copied. The zero value does nothing.
 type Permit struct {
 	l   *Limiter
@@ -41,7 +41,7 @@ func (l *Limiter) permit(p *sched.Permit) Permit {
 // live reports whether the permit has not ended yet. l.mu is held.
 func (p Permit) live() bool { return p.p.Gen == p.gen }
 
-// Key gives the name of the key to send with; empty for a call without one
+// Key returns the name of the key to send with; empty for a call without one
 // (RSO).
 func (p Permit) Key() string {
 	if p.key == nil {
@@ -83,7 +83,7 @@ func (p Permit) Valid() bool {
 	return p.live() && p.l.machine.Stands(p.l.now(), p.p)
 }
 
-// standsFor gives for how long the call may still be sent; 0 is no bound.
+// standsFor returns for how long the call may still be sent; 0 is no bound.
 func (p Permit) standsFor() time.Duration {
 	if p.l == nil || p.l.cluster == nil {
 		return 0
@@ -171,7 +171,7 @@ func joined(h http.Header, name string) string {
 }
 
 // Release ends the permit of a call that got no answer. If it was never Sent it
-// costs nothing; else Riot may have counted it, and it stays charged.
+// costs nothing; otherwise Riot may have counted it, and it stays charged.
 func (p Permit) Release() {
 	if p.l == nil {
 		return
@@ -225,7 +225,7 @@ func (p OpenPermit) String() string {
 
 // OpenPermits lists the permits that have ended by neither Observe nor Release,
 // the oldest first. A test of a loop of your own should find none at its end: a
-// forgotten permit holds its place in every window for ever.
+// forgotten permit holds its place in every window forever.
 func (l *Limiter) OpenPermits() []OpenPermit {
 	l.mu.Lock()
 	now, open := l.now(), l.machine.Permits()

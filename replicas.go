@@ -66,7 +66,7 @@ type cluster struct {
 	// With l.mu held.
 	timer  *time.Timer
 	armed  limit.Instant
-	trip   time.Duration  // to the store and back, of late
+	trip   time.Duration  // of recent calls to the store, there and back
 	away   error          // why; nil while it is there
 	since  time.Time      // of away
 	gone   bool           // and given up: this replica goes on by itself, or lets nothing go

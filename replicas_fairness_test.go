@@ -12,7 +12,7 @@ import (
 	"riftrelay/riotsim"
 )
 
-// soaks gives how many seeds a scenario is played with: more with -soak.
+// soaks returns how many seeds a scenario is played with: more with -soak.
 func soaks(few int) int { return few + 10*(*soakHours) }
 
 // oneLimit is an edge with one application limit, and nothing else that counts.

@@ -56,7 +56,7 @@ func (f *flock) mustBeFull(t *testing.T, began time.Time, from time.Duration) {
 	}
 }
 
-// The replica vanishes with permits in its hands: it says nothing any more.
+// The replica vanishes with permits in its hands: it says nothing any longer.
 func TestReplicaDiesInMidGrant(t *testing.T) {
 	scenario(t, "dies", 3, patient, func(_ *testing.T, f *flock, _ int) {
 		dead := f.replicas[0]

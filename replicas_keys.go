@@ -23,7 +23,7 @@ type trait struct {
 	of  limit.KeyTrait
 }
 
-// newsOfKeys gives what is otherwise with the keys than the store was told. A
+// newsOfKeys returns what is otherwise with the keys than the store was told. A
 // store that has not been heard yet is told nothing: it may know better than
 // what this replica has kept over a restart. l.mu is held.
 func (c *cluster) newsOfKeys(now limit.Instant) (news []limit.KeyHealth) {
@@ -112,7 +112,7 @@ func (c *cluster) overrules(kid string) bool {
 	return known
 }
 
-// phaseOf gives a number from 0 to 1 that is another for each replica.
+// phaseOf returns a number from 0 to 1 that is another for each replica.
 func phaseOf(replica string) float64 {
 	sum := sha256.Sum256([]byte(replica))
 	return float64(binary.BigEndian.Uint32(sum[:])) / (1 << 32)
@@ -150,7 +150,7 @@ func (l *Limiter) idOf(kid string) (id int, found bool) {
 type StoreState struct {
 	Replica  string
 	Replicas int           // that live, this one among them
-	Trip     time.Duration // there and back, of late
+	Trip     time.Duration // of recent calls, there and back
 	Away     string        // why it can't be reached: Why() of its error, if it has that; empty while it can
 	For      time.Duration // how long it has been away
 	Alone    bool          // this replica goes on by itself, within its share

@@ -24,7 +24,7 @@ func (c *cluster) beats() {
 	}
 }
 
-// beat sees whether the store is there, and gives when to see again.
+// beat sees whether the store is there and returns when to see again.
 func (c *cluster) beat() (next time.Duration) {
 	l := c.l
 	l.mu.Lock()

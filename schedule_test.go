@@ -131,7 +131,7 @@ func TestEvenAfterAPause(t *testing.T) {
 	}
 }
 
-// binding gives the window of a set that paces.
+// binding returns the window of a set that paces.
 func binding(set limitSet) (n int, w time.Duration) { return set.n, set.w }
 
 // TestNormalGetsItsShare floods a host with calls of high priority: of what

@@ -184,7 +184,7 @@ func nameOf(id int, names []string) string {
 	return names[id]
 }
 
-// windows gives windows of a scope with so many calls in flight.
+// windows returns windows of a scope with so many calls in flight.
 func windows(list []window.WindowState, inFlight int) []WindowState {
 	states := make([]WindowState, len(list))
 	for i, w := range list {

@@ -17,7 +17,7 @@ import (
 	"riftrelay/riotsim"
 )
 
-// overSockets serves handler on loopback and gives a client of it.
+// overSockets serves handler on loopback and returns a client of it.
 func overSockets(t *testing.T, handler http.Handler, cfg riftrelay.Config) *http.Client {
 	t.Helper()
 	server := httptest.NewServer(handler)

@@ -43,7 +43,7 @@ func restarts(seed uint64) restart {
 	return r
 }
 
-// run gives the number of own 429s after the restart, and the calls accepted in
+// run returns the number of own 429s after the restart, and the calls accepted in
 // so many windows after it.
 func (r restart) run(t *testing.T, withState bool, windows float64) (own, accepted int) {
 	edge, err := riotsim.New(riotsim.Config{

@@ -158,7 +158,7 @@ type target struct {
 	heard        *atomic.Int64 // when the last answer came, on Transport's clock; nil for a pattern
 }
 
-// targets gives the target of every host; those of the table are ready made.
+// targets returns the target of every host; those of the table are ready made.
 type targets struct {
 	pattern target
 	known   map[string]target

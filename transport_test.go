@@ -18,7 +18,7 @@ import (
 
 const oneKey = "RGAPI-sim"
 
-// call sends one request and gives its answer, body read.
+// call sends one request and returns its answer, body read.
 func call(ctx context.Context, client *http.Client, verb, url, body string) (*http.Response, string, error) {
 	var r io.Reader
 	if body != "" {

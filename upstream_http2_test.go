@@ -153,7 +153,7 @@ func (s *http2Stream) cut() {
 
 func (s *http2Stream) reset(code http2.ErrCode) { _ = s.framer.WriteRSTStream(s.id, code) }
 
-// refuse gives the request back.
+// refuse returns the request back.
 func (s *http2Stream) refuse() {
 	s.up.refused.Add(1)
 	s.reset(http2.ErrCodeRefusedStream)
@@ -231,7 +231,7 @@ func (o *overHTTP2) mustAccount(t *testing.T) {
 	}
 }
 
-// mustBeOnce fails the test if the body of a POST arrived twice, and gives all
+// mustBeOnce fails the test if the body of a POST arrived twice and returns all
 // that did arrive.
 func mustBeOnce(t testing.TB, edge *riotsim.Edge) (seen map[string]bool) {
 	t.Helper()

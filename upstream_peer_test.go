@@ -30,7 +30,7 @@ type overPipes struct {
 	quiet   silence
 }
 
-// newOverPipes speaks HTTP/2 over TLS if cert is one, else HTTP/1.1.
+// newOverPipes speaks HTTP/2 over TLS if cert is one, otherwise HTTP/1.1.
 func newOverPipes(t *testing.T, sim riotsim.Config, cert *tls.Certificate, o riftrelay.BaseOptions) *overPipes {
 	t.Helper()
 	sim.Table, sim.Body, sim.Arrivals = table, riotsim.Tiny, -1

@@ -86,7 +86,7 @@ func reset(c net.Conn) bool {
 	return false
 }
 
-// upTo gives the first bytes of an answer, as far as the middle of its head, or
+// upTo returns the first bytes of an answer, as far as the middle of its head, or
 // of its body.
 func upTo(answer []byte, body bool) []byte {
 	end := bytes.Index(answer, []byte("\r\n\r\n")) + 4

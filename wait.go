@@ -23,7 +23,7 @@ const (
 	WaitNoKey         WaitKind = "no_key"        // no key is usable for it
 	WaitReplicas      WaitKind = "replicas"      // the store is being asked, gives what room there is to other replicas first, or is away and nothing goes without it
 	WaitBudget        WaitKind = "budget"        // its budget has used its share, or spreads it
-	WaitTurn          WaitKind = "turn"          // nothing any more: it goes next
+	WaitTurn          WaitKind = "turn"          // nothing any longer: it goes next
 )
 
 // Wait is why the head of a queue waits, e.g. {Kind: "window", Key: "main",

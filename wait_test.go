@@ -11,7 +11,7 @@ import (
 	"riftrelay"
 )
 
-// oneQueued has a call wait, and gives its queue's state and how long it waited
+// oneQueued has a call wait and returns its queue's state and how long it waited
 // until it went.
 func oneQueued(t *testing.T, l *riftrelay.Limiter, o riftrelay.Options) (riftrelay.QueueState, func() time.Duration) {
 	t.Helper()

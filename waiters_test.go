@@ -137,7 +137,7 @@ func waitFor(ctx context.Context, l *riftrelay.Limiter, r route.Route, n int) *w
 	return w
 }
 
-// queue has n calls of r wait until the function that it gives is called.
+// queue has n calls of r wait until the function that it returns is called.
 func queue(tb testing.TB, l *riftrelay.Limiter, r route.Route, n int) (end func()) {
 	tb.Helper()
 	p, err := l.Acquire(context.Background(), r, riftrelay.Options{})
@@ -156,7 +156,7 @@ func queue(tb testing.TB, l *riftrelay.Limiter, r route.Route, n int) (end func(
 }
 
 // parkTogether has n goroutines at once and ends them: the runtime keeps what it
-// made for them, half a kilobyte each, and that isn't ours. It gives how long
+// made for them, half a kilobyte each, and that isn't ours. It returns how long
 // they took to end.
 func parkTogether(n int) time.Duration {
 	var all sync.WaitGroup

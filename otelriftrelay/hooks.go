@@ -48,14 +48,14 @@ const (
 	Priority = attribute.Key("riftrelay.priority")
 	// Outcome of an admission is "admitted", "rejected" or "canceled".
 	Outcome = attribute.Key("riftrelay.outcome")
-	// Reason of a rejection is as riftrelay.Reason; absent else.
+	// Reason of a rejection is as riftrelay.Reason; otherwise absent.
 	Reason = attribute.Key("riftrelay.reason")
 	// Limit is whose limit a 429 told of: "application", "method", "service"
-	// …; absent else.
+	// …; otherwise absent.
 	Limit = attribute.Key("riftrelay.limit")
-	// Violation is true of a 429 of our own making; absent else.
+	// Violation is true of a 429 of our own making; otherwise absent.
 	Violation = attribute.Key("riftrelay.violation")
-	// Retry is true when another try follows; absent else.
+	// Retry is true when another try follows; otherwise absent.
 	Retry = attribute.Key("riftrelay.retry")
 )
 
@@ -139,7 +139,7 @@ func fail(span trace.Span, err error, at time.Time) {
 	span.SetStatus(codes.Error, err.Error())
 }
 
-// errorType gives one of few words for an error.
+// errorType returns one of few words for an error.
 func errorType(err error) string {
 	var timeout interface{ Timeout() bool }
 	switch {

@@ -171,7 +171,7 @@ func (a *Address) readQuery(text string) error {
 	return nil
 }
 
-// String gives the URL with *** for passwords.
+// String returns the URL with *** for passwords.
 func (a Address) String() string {
 	scheme := [...]string{"redis", "unix", "redis+sentinel", "redis+cluster"}[a.kind]
 	if a.tls {
@@ -209,7 +209,7 @@ func (a Address) secrets() []string {
 	return list
 }
 
-// authorities gives those of caFile; nil for the system's.
+// authorities returns those of caFile; nil for the system's.
 func (a Address) authorities() (*x509.CertPool, error) {
 	if a.caFile == "" {
 		return nil, nil

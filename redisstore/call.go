@@ -16,7 +16,7 @@ import (
 //go:embed *.lua
 var files embed.FS
 
-// lua gives the text of files, one after the other.
+// lua returns the text of files, one after the other.
 func lua(names ...string) string {
 	var b strings.Builder
 	for _, name := range names {
@@ -61,7 +61,7 @@ type once struct{ *redis.Cmd }
 
 func (once) NoRetry() bool { return true }
 
-// run runs a script, and gives its answer without the nonce.
+// run runs a script and returns its answer without the nonce.
 func (s *Store) run(ctx context.Context, p script, key string, args ...any) ([]any, error) {
 	nonce := rand.Int64N(1 << 52)
 	args = append([]any{"evalsha", p.sha, 1, key, nonce}, args...)
@@ -93,7 +93,7 @@ func (s *Store) do(ctx context.Context, args []any) (any, error) {
 	return cmd.Result()
 }
 
-// call runs a script with a deadline, and gives its answer without the nonce,
+// call runs a script with a deadline and returns its answer without the nonce,
 // the time and whether it was late.
 func (s *Store) call(ctx context.Context, clock *serverClock, p script, key, name, ask string) ([]any, error) {
 	if s.isClosed() {
@@ -123,7 +123,7 @@ func (s *Store) call(ctx context.Context, clock *serverClock, p script, key, nam
 	return nil, e
 }
 
-// overdue gives ctx's error, also when its deadline has passed without its
+// overdue returns ctx's error, also when its deadline has passed without its
 // having noticed: connections notice sooner.
 func overdue(ctx context.Context) error {
 	if d, ok := ctx.Deadline(); ok && !time.Now().Before(d) {

@@ -178,7 +178,7 @@ func TestClockJumps(t *testing.T) {
 		t.Errorf("Beat after the jump: %v", err)
 	}
 
-	// Back: time stands still, also for who has just come and doesn't know why.
+	// Back: time stands still, also for a caller that has just come and doesn't know why.
 	s.clock(key).paused = time.Time{}
 	mini.SetTime(start)
 	_, err = s.Admit(t.Context(), oneCall())

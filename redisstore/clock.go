@@ -35,7 +35,7 @@ const drift = 1e-3
 // jump.
 var origin = time.Now()
 
-// deadline gives the server's time at which the caller gives up, at the
+// deadline returns the server's time at which the caller gives up, at the
 // earliest, in milliseconds; 0 if the server's time isn't known.
 func (c *serverClock) deadline(giveUp time.Time) int64 {
 	c.mu.Lock()
@@ -88,7 +88,7 @@ func (c *serverClock) pause(jump time.Duration, until time.Time) {
 	}
 }
 
-// pausing gives the error of Admit after a jump, nil when it is over.
+// pausing returns the error of Admit after a jump, nil when it is over.
 func (c *serverClock) pausing(now time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -33,7 +33,7 @@ func (c clocked) Beat(ctx context.Context, replica string, keys []limit.KeyHealt
 	return c.bare.Beat(replica, keys)
 }
 
-// harness gives an empty store at a time that set sets, in ms.
+// harness returns an empty store at a time that set sets, in ms.
 func harness(t testing.TB, s *Store, set func(ms int64), lose func()) limittest.Harness {
 	now := int64(1_790_000_000_000)
 	set(now)

@@ -37,7 +37,7 @@ func TestSameAsMemory(t *testing.T) {
 	})
 }
 
-// realWithClock gives an empty store on a real server whose scripts take the
+// realWithClock returns an empty store on a real server whose scripts take the
 // time from the test: a build of them for tests alone.
 func realWithClock(t testing.TB, server *server) *Store {
 	t.Helper()
@@ -338,7 +338,7 @@ func (e *events) took(a *limit.Ask, r limit.Reply) {
 	}
 }
 
-// merge is mostly a new one, else one of before again.
+// merge is mostly a new one, otherwise one of before again.
 func (e *events) merge() *limit.Merge {
 	if len(e.merges) > 0 && e.chance(40) {
 		return e.merges[e.r.IntN(len(e.merges))].Aged(e.ago(time.Second))

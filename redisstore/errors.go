@@ -42,7 +42,7 @@ type AwayError struct {
 	text   string
 }
 
-// Error gives the reason, and what the server or the network said. It contains
+// Error returns the reason, and what the server or the network said. It contains
 // no password.
 func (e *AwayError) Error() string {
 	return ErrAway.Error() + ": " + e.Why()
@@ -104,7 +104,7 @@ var replies = []struct {
 	{"ASK", ReasonCluster},
 }
 
-// away gives an AwayError for what go the client gave.
+// away returns an AwayError for what go the client gave.
 func away(err error, secrets []string) *AwayError {
 	var e *AwayError
 	if errors.As(err, &e) {

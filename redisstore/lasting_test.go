@@ -15,7 +15,7 @@ func full() *limit.Ask {
 	}
 }
 
-// filled gives a store with a clock of the test's on which all of 100:120 is
+// filled returns a store with a clock of the test's on which all of 100:120 is
 // granted and reported, and the last reply.
 func filled(t *testing.T, server *server, now *int64) (bare, limit.Reply) {
 	t.Helper()

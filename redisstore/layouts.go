@@ -17,7 +17,7 @@ const (
 )
 
 // layoutLasts is how long a layout is reckoned with after its last replica was
-// heard of: for most windows until its calls don't count any more.
+// heard of: for most windows until its calls don't count any longer.
 const layoutLasts = 2 * time.Minute
 
 // suffix ends the names of budgets of a layout.

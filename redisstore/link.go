@@ -70,7 +70,7 @@ func (l *link) client() redis.UniversalClient {
 	return l.state.client
 }
 
-// renewals gives a channel that is closed when the client is replaced.
+// renewals returns a channel that is closed when the client is replaced.
 func (l *link) renewals() <-chan struct{} {
 	l.state.mu.Lock()
 	defer l.state.mu.Unlock()
@@ -85,7 +85,7 @@ func (l *link) renew() {
 	if l.dial == nil || l.state.closed {
 		return
 	}
-	_ = l.state.client.Close() // it isn't used any more
+	_ = l.state.client.Close() // it isn't used any longer
 	l.state.client = l.dial()
 	close(l.state.renewed)
 	l.state.renewed = make(chan struct{})

@@ -48,7 +48,7 @@ func (s *server) start() {
 
 func (s *server) url() string { return s.URL() }
 
-// admin gives a client for the test's own use.
+// admin returns a client for the test's own use.
 func (s *server) admin() *redis.Client {
 	c := redis.NewClient(&redis.Options{Addr: s.Addr})
 	s.t.Cleanup(func() { c.Close() })

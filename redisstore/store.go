@@ -50,7 +50,7 @@ const (
 	Away
 )
 
-// String gives "up" or "away".
+// String returns "up" or "away".
 func (s State) String() string {
 	if s == Up {
 		return "up"

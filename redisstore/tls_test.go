@@ -76,7 +76,7 @@ func (a *authority) sign(name string, template *x509.Certificate) (*x509.Certifi
 func (a *authority) file(name string) string { return filepath.Join(a.dir, name) }
 
 // startTLS starts a server that speaks TLS on another port as well, with a
-// certificate for loopback, and gives the address there.
+// certificate for loopback and returns the address there.
 func startTLS(t *testing.T, a *authority) (s *server, addr string) {
 	t.Helper()
 	a.sign("server", &x509.Certificate{Subject: pkix.Name{CommonName: "redis"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
@@ -137,7 +137,7 @@ func TestTLSFailures(t *testing.T) {
 	}
 }
 
-// plain gives the address of a server that answers all with an error.
+// plain returns the address of a server that answers all with an error.
 func plain(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

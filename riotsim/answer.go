@@ -10,7 +10,7 @@ import (
 // Answer is what the edge decided about one call. It is complete without HTTP.
 type Answer struct {
 	Status   int  // 200, 404, 429 …; 0 = no answer, the connection is reset
-	Kind     Kind // of a 429, else None
+	Kind     Kind // of a 429, otherwise None
 	Counted  bool // it raised the counters of its scopes (R3)
 	Accepted bool // counted and not refused by any limit, whatever its status
 	Own      bool // 429 because the caller sent more than the application or method limit allows: its own fault

@@ -182,7 +182,7 @@ func (c *counters) limitsOf(s *scope) []Limit {
 	}
 }
 
-// setLimits gives a scope the limits that hold now. A window that stays keeps its count (R6).
+// setLimits returns a scope the limits that hold now. A window that stays keeps its count (R6).
 func (c *counters) setLimits(s *scope, now int64) {
 	limits := c.limitsOf(s)
 	windows := make([]*window, len(limits))

@@ -38,7 +38,7 @@
 //   - Edge itself is an http.Handler, for any server; Edge.Serve runs one on a real listener, or on
 //     Pipe, which has no sockets: HTTP from end to end in a testing/synctest bubble.
 //
-// Report gives totals, and for each window what was accepted, its highest count, and how much could
+// Report returns totals, and for each window what was accepted, its highest count, and how much could
 // have been accepted. With Config.Intervals it also measures the fullest interval of each window: if
 // no interval of length W holds more than N arrivals, no placing of windows could have led to a 429.
 //

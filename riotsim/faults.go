@@ -81,7 +81,7 @@ func (f *Fault) check() error {
 // armed is an injected fault with what is left of it.
 type armed struct {
 	Fault
-	skip, left int    // left < 0 = for ever; 0 = gone
+	skip, left int    // left < 0 = forever; 0 = gone
 	stream     uint64 // of its chance
 }
 

@@ -36,7 +36,7 @@ func (l Limit) appendCount(b []byte, n int) []byte {
 }
 
 // parseLimits reads "20:1,100:120" in any order and returns it sorted by window, shortest first.
-// NoLimit gives an empty list. The error names the entry that is wrong and what is allowed.
+// NoLimit returns an empty list. The error names the entry that is wrong and what is allowed.
 func parseLimits(text string) ([]Limit, error) {
 	if text == NoLimit {
 		return nil, nil
@@ -60,7 +60,7 @@ func parseLimits(text string) ([]Limit, error) {
 	return limits, nil
 }
 
-// Rule gives a limit to the scopes it selects. Of several that fit, the last one holds.
+// Rule returns a limit to the scopes it selects. Of several that fit, the last one holds.
 type Rule struct {
 	Key    string // the key's value; "" = every key. Ignored for service limits, which all keys share
 	Host   string // routing value such as "euw1"; "" = every host

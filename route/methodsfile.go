@@ -159,7 +159,7 @@ func (f *files) resolve() []row {
 	return f.rows
 }
 
-// expand lists the hosts of "euw1,@regions". It returns nil after a problem, and else at least one host.
+// expand lists the hosts of "euw1,@regions". It returns nil after a problem, otherwise at least one host.
 func (f *files) expand(list string) []string {
 	var hosts []string
 	ok := true

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// cpu gives the CPU time, user and system, that the process has used: its
+// cpu returns the CPU time, user and system, that the process has used: its
 // getrusage, but from outside and while it runs. Linux names the CPU clock of a
 // process by its id: see clock_getcpuclockid(3).
 func (p *process) cpu() (time.Duration, error) {

@@ -131,7 +131,7 @@ func startBinary(upstream string) (*process, error) {
 	return p, nil
 }
 
-// freeAddrs gives n loopback addresses at which nobody listens now.
+// freeAddrs returns n loopback addresses at which nobody listens now.
 func freeAddrs(n int) ([]string, error) {
 	addrs := make([]string, n)
 	for i := range addrs {

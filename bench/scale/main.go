@@ -68,7 +68,7 @@ func run(args []string, w io.Writer) error {
 	return nil
 }
 
-// shards gives how many primaries of a cluster carry so many calls/s, each with
+// shards returns how many primaries of a cluster carry so many calls/s, each with
 // 70 % of a processor.
 func shards(callsPerSecond, cpu float64) int {
 	n := callsPerSecond * cpu / 1e6 / 0.7

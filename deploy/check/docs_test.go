@@ -341,7 +341,7 @@ func (s *session) serve(lines string) {
 	}
 }
 
-// status asks, and gives the status; 0 for no answer.
+// status asks and returns the status; 0 for no answer.
 func (s *session) status(url string) int {
 	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, url, nil)
 	if err != nil {

@@ -52,7 +52,7 @@ type goTest struct{ dir, text, where string }
 // A command ends with its line, its `marks`, or before a pipe or a comment.
 var goTestCommand = regexp.MustCompile("\\bgo test((?: +(?:'[^']*'|[^\\s`'\"|#<\\\\(),;]+))+)")
 
-// goTests gives each command once.
+// goTests returns each command once.
 func goTests(t *testing.T) []goTest {
 	t.Helper()
 	var found []goTest

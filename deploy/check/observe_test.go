@@ -97,7 +97,7 @@ func TestDashboardAndAlertsAskForWhatThereIs(t *testing.T) {
 	}
 }
 
-// Grafana doesn't say when two panels lie upon each other or share an id.
+// Grafana doesn't say when two panels overlap or share an id.
 func TestDashboardIsLaidOut(t *testing.T) {
 	var d dashboard
 	if err := json.Unmarshal([]byte(read(t, dashboardFile)), &d); err != nil {
@@ -116,7 +116,7 @@ func TestDashboardIsLaidOut(t *testing.T) {
 		for x := g.X; x < g.X+g.W; x++ {
 			for y := g.Y; y < g.Y+g.H; y++ {
 				if other := cells[[2]int{x, y}]; other != "" {
-					t.Fatalf("panels %q and %q lie upon each other", p.Title, other)
+					t.Fatalf("panels %q and %q overlap", p.Title, other)
 				}
 				cells[[2]int{x, y}] = p.Title
 			}

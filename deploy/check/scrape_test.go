@@ -102,7 +102,7 @@ func family(s scrape, name string) string {
 }
 
 // problems says what a query asks for and a scrape doesn't have: metrics, labels
-// and values of labels. It gives the names of the metrics, too.
+// and values of labels. It returns the names of the metrics, too.
 func (s scrape) problems(query string) (names, found []string) {
 	expr, err := parser.NewParser(parser.Options{}).ParseExpr(query)
 	if err != nil {

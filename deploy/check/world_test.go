@@ -47,7 +47,7 @@ func read(t *testing.T, name string) string {
 	return string(b)
 }
 
-// output runs a program and gives what it said.
+// output runs a program and returns what it said.
 func output(t *testing.T, dir, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)

@@ -49,7 +49,7 @@ func reload(do func() (Reloaded, error)) (status int, v any) {
 	return http.StatusOK, r
 }
 
-// operate does something to a key, and gives how the key is then.
+// operate does something to a key and returns how the key is then.
 func operate(l Limiter, name string, do func(string) error) (status int, v any) {
 	err := do(name)
 	if errors.Is(err, riftrelay.ErrUnknownKey) {

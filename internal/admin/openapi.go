@@ -11,7 +11,7 @@ const bearer = "ADMIN_TOKEN"
 
 var asking = []string{"asking"}
 
-// Describe gives the OpenAPI description of what Handler serves. Its schemas
+// Describe returns the OpenAPI description of what Handler serves. Its schemas
 // are made of the types that are answered with, so they can't differ.
 func Describe(version string) openapi.Document {
 	d := openapi.Document{

@@ -26,7 +26,7 @@ const (
 
 func (s setting) isFamily() bool { return strings.Contains(s.name, familyID) }
 
-// withoutFamilies gives those that have a flag.
+// withoutFamilies returns those that have a flag.
 func withoutFamilies(list []setting) []setting {
 	return slices.DeleteFunc(slices.Clone(list), setting.isFamily)
 }
@@ -183,7 +183,7 @@ func (d *draft) override(id, text string) error {
 	return err
 }
 
-// budget gives the draft of a budget, made if need be.
+// budget returns the draft of a budget, made if need be.
 func (d *draft) budget(id string) *riftrelay.Budget {
 	i := slices.IndexFunc(d.budgets, func(b riftrelay.Budget) bool { return b.Name == id })
 	if i < 0 {

@@ -59,8 +59,8 @@ func TestBudgetErrors(t *testing.T) {
 			`RATE_BUDGET_A is "0"; allowed: a share above 0 and at most 1, as in 0.3 (set in the environment)`, `RATE_BUDGET_B is "1.1"`, `RATE_BUDGET_C is "half"`,
 		}},
 		{"id", map[string]string{"RATE_BUDGET_a.b": "0.5", "RATE_BUDGET_default": "0.5"}, []string{`RATE_BUDGET_a.b has the id "a.b"; allowed: 1 to 64 letters, digits`, `RATE_BUDGET_default has the id "default"`}},
-		{"form", map[string]string{"RATE_BUDGET_A": "0.5", "RATE_BUDGET_A_OVERRIDES": "lol=0.5,tft"}, []string{`RATE_BUDGET_A_OVERRIDES is "lol=0.5,tft" ("tft" is no share of a budget; allowed: [host:]path=share`}},
-		{"override's share", map[string]string{"RATE_BUDGET_A": "0.5", "RATE_BUDGET_A_OVERRIDES": "lol=2"}, []string{`RATE_BUDGET_A_OVERRIDES is "lol=2" ("lol=2" is no share`}},
+		{"form", map[string]string{"RATE_BUDGET_A": "0.5", "RATE_BUDGET_A_OVERRIDES": "lol=0.5,tft"}, []string{`RATE_BUDGET_A_OVERRIDES is "lol=0.5,tft" (invalid budget override "tft": want [host:]path=share`}},
+		{"override's share", map[string]string{"RATE_BUDGET_A": "0.5", "RATE_BUDGET_A_OVERRIDES": "lol=2"}, []string{`RATE_BUDGET_A_OVERRIDES is "lol=2" (invalid budget override "lol=2"`}},
 		{"alone", map[string]string{"RATE_BUDGET_A_OVERRIDES": "lol=0.5"}, []string{`RATE_BUDGET_A_OVERRIDES is "lol=0.5" (there is no RATE_BUDGET_A to override)`}},
 	}
 	for _, tt := range tests {

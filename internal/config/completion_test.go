@@ -17,7 +17,7 @@ func scriptFor(t *testing.T, shell string) string {
 	return in.Text
 }
 
-// run has a shell read the script, then do several things, and gives the words
+// run has a shell read the script, then do several things and returns the words
 // that each of them printed.
 func run(t *testing.T, shell []string, script string, things ...string) [][]string {
 	t.Helper()

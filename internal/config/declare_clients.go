@@ -43,7 +43,7 @@ func declareClients(s *Settings, d *draft) []setting {
 		{
 			name: "ALLOWED_HOSTS", group: groupClients, help: "names the relay answers to; * = any",
 			more: "Against pages that point a name of their own to the relay's address (DNS rebinding). IP addresses, localhost and Riot's names are always answered to. " +
-				"Empty: no further names if `LISTEN_ADDR` is a loopback address, else any.",
+				"Empty: no further names if `LISTEN_ADDR` is a loopback address, otherwise any.",
 			value: allowedHosts(&s.Hosts),
 		},
 		{

@@ -59,7 +59,7 @@ func configFile(env Env, name string, known []setting, strict bool, r *report) m
 	return values
 }
 
-// pairs gives the entries of the file's one mapping.
+// pairs returns the entries of the file's one mapping.
 func pairs(file *ast.File, bad func(string, ...any)) []*ast.MappingValueNode {
 	var found []*ast.MappingValueNode
 	for i, doc := range file.Docs {
@@ -80,7 +80,7 @@ func pairs(file *ast.File, bad func(string, ...any)) []*ast.MappingValueNode {
 	return found
 }
 
-// scalars gives the text of a scalar as it is written, or of a list of them with commas between.
+// scalars returns the text of a scalar as it is written, or of a list of them with commas between.
 func scalars(node ast.Node) (string, bool) {
 	switch n := node.(type) {
 	case *ast.NullNode:

@@ -140,7 +140,7 @@ type Effective struct {
 // Effective lists every setting of the command in force, in the order of the help.
 func (s Settings) Effective() []Effective { return append([]Effective(nil), s.effective...) }
 
-// Limiter gives the settings that concern the library's Limiter. Hooks are left to the caller.
+// Limiter returns the settings that concern the library's Limiter. Hooks are left to the caller.
 func (s Settings) Limiter() riftrelay.Config {
 	return riftrelay.Config{
 		Keys:             s.Keys(),
@@ -213,7 +213,7 @@ func (s Settings) String() string {
 // GoString is String: %#v must not give a key away either.
 func (s Settings) GoString() string { return "config.Settings{" + s.String() + "}" }
 
-// MarshalJSON gives an object of the settings in force, with keys hidden.
+// MarshalJSON returns an object of the settings in force, with keys hidden.
 func (s Settings) MarshalJSON() ([]byte, error) {
 	m := make(map[string]string, len(s.effective))
 	for _, e := range s.effective {

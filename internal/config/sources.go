@@ -102,7 +102,7 @@ func nameSet(names []string) map[string]bool {
 	return set
 }
 
-// wrongLine says where the statement begins that can't be parsed: behind the longest beginning that can. It gives up on a
+// wrongLine says where the statement begins that can't be parsed: behind the longest beginning that can. It returns up on a
 // long file, because it parses each beginning anew.
 func wrongLine(content string) string {
 	lines := strings.SplitAfter(content, "\n")

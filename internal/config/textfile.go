@@ -7,7 +7,7 @@ import (
 	"unicode/utf16"
 )
 
-// contentLines gives the lines of a file that say something, without comments, and their numbers.
+// contentLines returns the lines of a file that say something, without comments, and their numbers.
 func contentLines(data []byte) (parts []string, lines []int) {
 	n := 0
 	for line := range strings.Lines(strings.TrimPrefix(fromUTF16(data), "\ufeff")) {

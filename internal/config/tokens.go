@@ -111,7 +111,7 @@ func parseTokenFile(data []byte) ([]Client, []string) {
 	return readClients(parts, func(i int) string { return fmt.Sprintf("line %d", lines[i]) })
 }
 
-// rule gives the draft of what a client may do, made if need be.
+// rule returns the draft of what a client may do, made if need be.
 func (d *draft) rule(name string) *Client {
 	if d.rules == nil {
 		d.rules = map[string]*Client{}

@@ -9,8 +9,8 @@ import (
 // version is set by the linker in release builds, with -X riftrelay/internal/config.version=v1.2.0, and never changes.
 var version string
 
-// BuildVersion is the version of this program: what the linker was told, else what the Go tool recorded, a tag ("v1.2.0")
-// or a pseudo-version made from the commit, else "devel".
+// BuildVersion is the version of this program: what the linker was told, otherwise what the Go tool recorded, a tag ("v1.2.0")
+// or a pseudo-version made from the commit, otherwise "devel".
 func BuildVersion() string {
 	if version != "" {
 		return version

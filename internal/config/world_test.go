@@ -39,7 +39,7 @@ func mustParse(t *testing.T, w world, args ...string) *Invocation {
 	return in
 }
 
-// parseError gives the lines of the error that there must be.
+// parseError returns the lines of the error that there must be.
 func parseError(t *testing.T, w world, args ...string) []string {
 	t.Helper()
 	in, err := Parse(args, w.Env())

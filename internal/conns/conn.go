@@ -82,7 +82,7 @@ func (c *Conn) CloseWrite() error {
 	return c.Close()
 }
 
-// Close gives the connection's room back.
+// Close returns the connection's room back.
 func (c *Conn) Close() error {
 	l := c.listener
 	l.mu.Lock()

@@ -112,7 +112,7 @@ func (l *Listener) dequeue(c *Conn) {
 	}
 }
 
-// remove gives c's room back.
+// remove returns c's room back.
 func (l *Listener) remove(c *Conn) {
 	if !c.open {
 		return

@@ -136,7 +136,7 @@ func TestHardeningClientTokens(t *testing.T) {
 }
 
 // certFile writes a certificate for 127.0.0.1 and relay.example with its key, in
-// one file, and gives the certificate.
+// one file and returns the certificate.
 func certFile(t testing.TB, name string, serial int64) *x509.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -172,7 +172,7 @@ type doorway struct {
 	*door
 }
 
-// Accept gives the next connection.
+// Accept returns the next connection.
 func (d *doorway) Accept() (net.Conn, error) {
 	select {
 	case a := <-d.in:

@@ -29,7 +29,7 @@ var onRequest = []example{
 	{"python", "python3 with_pulsefire.py", ""},
 }
 
-// requested gives those of onRequest that somebody wants to be run.
+// requested returns those of onRequest that somebody wants to be run.
 func requested(t *testing.T) (list []example) {
 	t.Helper()
 	for _, file := range strings.Fields(os.Getenv("RIFTRELAY_EXAMPLES")) {

@@ -2,5 +2,5 @@
 
 package daemon
 
-// openFiles gives how many descriptors this process may have: no such bound.
+// openFiles returns how many descriptors this process may have: no such bound.
 func openFiles() int { return 1 << 20 }

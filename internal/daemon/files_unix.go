@@ -4,7 +4,7 @@ package daemon
 
 import "syscall"
 
-// openFiles gives how many descriptors this process may have.
+// openFiles returns how many descriptors this process may have.
 func openFiles() int {
 	var l syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {

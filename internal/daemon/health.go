@@ -30,7 +30,7 @@ type health struct {
 // of many limits is no small thing, and anybody may ask.
 const freshness = time.Second
 
-// now gives the condition, not older than freshness.
+// now returns the condition, not older than freshness.
 func (h *health) now() condition {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -90,7 +90,7 @@ func (r *relay) serve(ctx context.Context, signals <-chan os.Signal) error {
 	if left := r.rest(); left > 0 {
 		r.log.Warn("connections outlived the stop", "count", left)
 	}
-	stopKeeping() // nothing is let go any more
+	stopKeeping() // nothing is let go any longer
 	closeStore(r.store)
 	r.tracing.close()
 	r.log.Info("stopped")
@@ -159,7 +159,7 @@ func (s *server) quiet(ctx context.Context) {
 }
 
 // rest waits until the connections are gone, which they are as soon as their
-// handlers notice. It gives the number of handlers that don't.
+// handlers notice. It returns the number of handlers that don't.
 func (r *relay) rest() int64 {
 	defer r.base.CloseIdleConnections()
 	gone := make(chan struct{})

@@ -56,8 +56,8 @@ func (r *relay) servers() []*server {
 	return []*server{r.front, r.admin}
 }
 
-// listen opens the ports. The error says which setting names a port that can't
-// be had; nothing is open then.
+// listen opens the ports. The error says which setting names a port that isn't
+// available; nothing is open then.
 func (r *relay) listen(ctx context.Context) error {
 	var problems []error
 	for _, s := range r.servers() {

@@ -146,7 +146,7 @@ func (c *caller) maybe() ask {
 	return ask{}
 }
 
-// player gives a player's id, from Riot if it answers.
+// player returns a player's id, from Riot if it answers.
 func (c *caller) player(region string, a ask) string {
 	name := "Summoner" + strconv.Itoa(c.rng.IntN(100_000))
 	body := c.get(region, "/riot/account/v1/accounts/by-riot-id/"+url.PathEscape(name)+"/DEMO", a)

@@ -61,7 +61,7 @@ const (
 // errInsisted is the end by a second signal.
 var errInsisted = errors.New("told twice to stop: calls under way were cut off")
 
-// Main runs one command and gives the exit status. It ends on its own, by
+// Main runs one command and returns the exit status. It ends on its own, by
 // p.Signals, or by ctx, which asks as a first signal does.
 func Main(ctx context.Context, p Process) int {
 	log.SetOutput(&keyGuard{w: p.Stderr}) // of libraries; serve has a log of its own
@@ -143,7 +143,7 @@ func (p Process) noColor() bool {
 	return value != ""
 }
 
-// terminal gives the width of the terminal that w is, 0 if it is none.
+// terminal returns the width of the terminal that w is, 0 if it is none.
 func terminal(w io.Writer) (width int, is bool) {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {

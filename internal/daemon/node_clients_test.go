@@ -23,7 +23,7 @@ import (
 // Without node or what that installs the tests are skipped, and say so; RIFTRELAY_REQUIRE=all makes that a failure.
 const nodeModules = "../../examples/node/node_modules"
 
-// requireTool gives a program's path.
+// requireTool returns a program's path.
 func requireTool(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -33,7 +33,7 @@ func requireTool(t *testing.T, name string) string {
 	return path
 }
 
-// requireNode gives node's path, and the absolute one of the modules.
+// requireNode returns node's path, and the absolute one of the modules.
 func requireNode(t *testing.T) (node, modules string) {
 	t.Helper()
 	node = requireTool(t, "node")

@@ -70,7 +70,7 @@ func startNode(t *testing.T, g *rig, node, modules, client, trustDir string) *no
 	return p
 }
 
-// ask says a line and gives the answer.
+// ask says a line and returns the answer.
 func (p *nodeProcess) ask(t *testing.T, line string) (a told) {
 	t.Helper()
 	if _, err := fmt.Fprintln(p.in, line); err != nil {

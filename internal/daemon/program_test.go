@@ -82,7 +82,7 @@ func (p *program) said(t *testing.T) string {
 	return string(b)
 }
 
-// stop ends it by a signal and gives its exit.
+// stop ends it by a signal and returns its exit.
 func (p *program) stop(t *testing.T) error {
 	t.Helper()
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {

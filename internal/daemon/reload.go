@@ -11,7 +11,7 @@ import (
 	"riftrelay/internal/proxy"
 )
 
-// reload takes over the keys as they are written now, and gives what changed.
+// reload takes over the keys as they are written now and returns what changed.
 // What is wrong with them is logged, and the old ones stay.
 func (r *relay) reload(why string) (admin.Reloaded, error) {
 	r.reloads.Lock()
@@ -40,7 +40,7 @@ func (r *relay) reload(why string) (admin.Reloaded, error) {
 }
 
 // errOpened is a reload that would let everybody in.
-var errOpened = errors.New("there is no token of a client any more; allowed: at least one, or a restart without")
+var errOpened = errors.New("all tokens of clients are gone; allowed: at least one, or a restart without any")
 
 // reloadClients takes over the clients' tokens as they are written now. What is
 // wrong with them is logged, and the old ones stay.

@@ -87,7 +87,7 @@ func (p *painter) paint(lines []string) error {
 	return err
 }
 
-// end takes the block away and gives the cursor back.
+// end takes the block away and returns the cursor back.
 func (p *painter) end() error {
 	if !p.begun {
 		return nil

@@ -130,7 +130,7 @@ func startEdge(t testing.TB, sim riotsim.Config) (edge *riotsim.Edge, url string
 	return edge, "http://" + l.Addr().String()
 }
 
-// stopped gives what serve returned, and puts it back for the cleanup.
+// stopped returns what serve returned, and puts it back for the cleanup.
 func (g *rig) stopped(t *testing.T) error {
 	t.Helper()
 	select {

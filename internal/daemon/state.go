@@ -73,8 +73,8 @@ func (k *keeper) aside() string {
 	return aside
 }
 
-// save writes the file as a whole or not at all (on Windows, where that can't
-// be had, in place). A failure is logged once, not every time.
+// save writes the file as a whole or not at all (on Windows, where that isn't
+// possible, in place). A failure is logged once, not every time.
 func (k *keeper) save() {
 	if k.file == "" {
 		return

@@ -31,7 +31,7 @@ func newStore(s *config.Settings, log *slog.Logger, meters *metrics.Metrics) (li
 
 func closeStore(s limit.Store) {
 	if s != nil {
-		_ = s.Close() // whatever it says, it is not used any more
+		_ = s.Close() // whatever it says, it is not used any longer
 	}
 }
 

@@ -103,7 +103,7 @@ func (t *tally) counts() counts {
 	return c
 }
 
-// since gives the percentiles of the waits that ended after from.
+// since returns the percentiles of the waits that ended after from.
 func (t *tally) since(from time.Time, p riftrelay.Priority) waits {
 	t.mu.Lock()
 	var ds []time.Duration

@@ -64,7 +64,7 @@ func (t *tracing) hooks() riftrelay.Hooks {
 	return otelriftrelay.New(t.provider)
 }
 
-// enters gives enter; nil for no tracing.
+// enters returns enter; nil for no tracing.
 func (t *tracing) enters() func(*http.Request) (context.Context, func(route.Route, int, string)) {
 	if t == nil {
 		return nil

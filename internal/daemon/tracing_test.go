@@ -45,7 +45,7 @@ func (c *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-protobuf")
 }
 
-// named gives the spans of a name.
+// named returns the spans of a name.
 func (c *receiver) named(name string) (found []*tracev1.Span) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

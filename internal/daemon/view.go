@@ -98,7 +98,7 @@ func (f frame) head(g grid, c ink) []string {
 	return append(head, clipPainted(c.in(dim, "the relay's page  ")+c.in(cyan, f.Page), g.width), "")
 }
 
-// each gives the replicas' rates.
+// each returns the replicas' rates.
 func (f frame) each(format string) string {
 	var b strings.Builder
 	for _, rate := range f.Replicas {

@@ -3,8 +3,8 @@
 //
 //	tally.go    counts what the limiter's hooks tell, a second at a time
 //	waits.go    waits as percentiles
-//	rows.go     one row for each scope: its limits, its queue, what was of late
-//	clients.go  who has a token, and what it did of late
+//	rows.go     one row for each scope: its limits, its queue, recent events
+//	clients.go  who has a token, and what it did recently
 //	history.go  the past ten minutes: a ring of seconds, and one for each window
 //	events.go   what changed, in sentences
 //	sample.go   once a second: snapshot, history, what viewers get
@@ -31,7 +31,7 @@ import (
 type Options struct {
 	// Version is shown. Empty means "dev".
 	Version string
-	// Relay gives the URL where calls are taken, "http://127.0.0.1:8985", for the
+	// Relay returns the URL where calls are taken, "http://127.0.0.1:8985", for the
 	// lines that people paste. Nil, or an empty one, leaves port 8985.
 	Relay func() string
 	// Clients tells of those who have tokens. Nil, or none, means that nobody

@@ -35,7 +35,7 @@ func (f *feed) add(e Event) {
 	f.n++
 }
 
-// after gives the events with a number above n that are still there.
+// after returns the events with a number above n that are still there.
 func (f *feed) after(n int) []Event {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 // name is what a row is of: a scope, as in riftrelay.ScopeState.
 type name struct{ key, host, method string }
 
-// row is one scope: its limits, what waits for it, and what was of late.
+// row is one scope: its limits, what waits for it, and what happened recently.
 type row struct {
 	id    int
 	name  name

@@ -101,7 +101,7 @@ func (s *state) row(n name) *row {
 	return r
 }
 
-// place gives each row its part of the snapshot.
+// place returns each row its part of the snapshot.
 func (s *state) place(snapshot *riftrelay.Snapshot) {
 	for _, r := range s.order {
 		r.scope, r.queues = nil, r.queues[:0]
@@ -144,7 +144,7 @@ func (s *state) count(what *second, now time.Time) (all waits, sent int) {
 	return all, sent + what.anywhere.sent
 }
 
-// age brings what is of late up to now.
+// age brings the recent counts up to now.
 func (s *state) age(over time.Duration, now time.Time) {
 	turn := now.Sub(s.turned) >= waitsOver
 	if turn {

@@ -24,7 +24,7 @@ const (
 	writeWithin = 5 * time.Second
 )
 
-// publish gives viewers their next frame. d.mu is held.
+// publish returns viewers their next frame. d.mu is held.
 func (d *Dashboard) publish(body []byte) {
 	events := d.feed.after(d.told)
 	if n := len(events); n > 0 {

@@ -30,7 +30,7 @@ func view(t *testing.T, url string) (v viewer, status int) {
 	return viewer{t, bufio.NewReader(resp.Body)}, resp.StatusCode
 }
 
-// next gives the next message; empty at the end.
+// next returns the next message; empty at the end.
 func (v viewer) next() (event, data string) {
 	for {
 		line, err := v.r.ReadString('\n')

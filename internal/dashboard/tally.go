@@ -108,7 +108,7 @@ func (t *tally) answer(e riftrelay.AnswerEvent) {
 	}
 }
 
-// kindOf gives the place of a kind in second.limited.
+// kindOf returns the place of a kind in second.limited.
 func kindOf(k riftrelay.LimitKind) int {
 	switch k {
 	case riftrelay.LimitApplication:
@@ -121,7 +121,7 @@ func kindOf(k riftrelay.LimitKind) int {
 	return 3
 }
 
-// take gives what happened since the last time. It is the caller's until he
+// take returns what happened since the last time. It is the caller's until he
 // gives it back.
 func (t *tally) take() *second {
 	t.mu.Lock()

@@ -52,7 +52,7 @@ func (w *waits) add(v *waits) {
 // unknown is a number of milliseconds that nobody can tell.
 const unknown = -1
 
-// percentile gives milliseconds that so large a share took at most, 0 for less
+// percentile returns milliseconds that so large a share took at most, 0 for less
 // than one; unknown when nothing was counted. v, if not nil, counts too.
 func (w *waits) percentile(share float64, v *waits) float64 {
 	all := w.n

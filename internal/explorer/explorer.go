@@ -73,7 +73,7 @@ func Handler(d openapi.Document) http.Handler {
 			w.Header().Set("Allow", "GET, HEAD")
 			http.Error(w, "allowed: GET, HEAD", http.StatusMethodNotAllowed)
 		case !found:
-			http.Error(w, "there is no such page; allowed: "+Root, http.StatusNotFound)
+			http.Error(w, "page not found; allowed: "+Root, http.StatusNotFound)
 		default:
 			w.Header().Set("Content-Security-Policy", policy)
 			w.Header().Set("Referrer-Policy", "no-referrer")

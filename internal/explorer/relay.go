@@ -153,7 +153,7 @@ func (b *builder) id(m *route.Method) string {
 // firstHosts are those that a page begins with, where they serve the method.
 var firstHosts = []string{"euw1", "europe", "eu"}
 
-// host gives the parameter of the hosts that serve m. Methods of the same hosts
+// host returns the parameter of the hosts that serve m. Methods of the same hosts
 // share one.
 func (b *builder) host(m *route.Method, all []string) openapi.Parameter {
 	list := m.Hosts
@@ -212,7 +212,7 @@ var products = []struct{ path, name string }{
 	{"/lor/", "Legends of Runeterra"}, {"/riftbound/", "Riftbound"},
 }
 
-// productOf gives a template's place in products.
+// productOf returns a template's place in products.
 func productOf(template string) int {
 	for i, p := range slices.Backward(products) {
 		if strings.Contains(template, p.path) {

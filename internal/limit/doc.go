@@ -19,7 +19,7 @@ type Instant int64
 // Never is later than every other Instant.
 const Never Instant = math.MaxInt64
 
-// Add gives the moment d later; what would overflow is Never.
+// Add returns the moment d later; what would overflow is Never.
 func (t Instant) Add(d time.Duration) Instant {
 	if u := t + Instant(d); d <= 0 || u > t {
 		return u
@@ -27,5 +27,5 @@ func (t Instant) Add(d time.Duration) Instant {
 	return Never
 }
 
-// Sub gives the time from u to t.
+// Sub returns the time from u to t.
 func (t Instant) Sub(u Instant) time.Duration { return time.Duration(t - u) }

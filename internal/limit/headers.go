@@ -89,7 +89,7 @@ func ParseLimits(s string, dst []Quota) ([]Quota, bool) {
 func ParseQuotas(s string) ([]Quota, error) {
 	pairs, ok := ParseLimits(s, nil)
 	if !ok || len(pairs) == 0 {
-		return nil, fmt.Errorf("limit: %q is no list of limits; allowed: calls:seconds[,calls:seconds…], each window once, calls 1 to %d, seconds 1 to %d",
+		return nil, fmt.Errorf("limit: invalid limits %q: want calls:seconds[,calls:seconds…], each window once, calls 1 to %d, seconds 1 to %d",
 			clip(s), MaxCount, MaxSeconds)
 	}
 	quotas := make([]Quota, len(pairs))
@@ -110,7 +110,7 @@ func clip(s string) string {
 const MaxRetryAfter = 15 * time.Minute
 
 // ParseRetryAfter reads the values of Retry-After headers: seconds, whole or
-// not, or an HTTP date, which is held against wall. It gives the longest of
+// not, or an HTTP date, which is held against wall. It returns the longest of
 // those that make sense, from 0 to MaxRetryAfter; ok is false without any.
 func ParseRetryAfter(values []string, wall time.Time) (d time.Duration, ok bool) {
 	for _, v := range values {

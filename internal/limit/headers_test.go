@@ -61,7 +61,7 @@ func TestParseQuotas(t *testing.T) {
 	}
 	for _, in := range []string{"", "0:1", "20", "20:1;100:120", strings.Repeat("x", 200)} {
 		_, err := ParseQuotas(in)
-		if err == nil || !strings.Contains(err.Error(), "allowed") || len(err.Error()) > 300 {
+		if err == nil || !strings.Contains(err.Error(), "want") || len(err.Error()) > 300 {
 			t.Errorf("ParseQuotas(%.20q): error %v, want a short one that says what is allowed", in, err)
 		}
 	}

@@ -21,14 +21,14 @@ const (
 
 var kindNames = [...]string{"", "application", "method", "service", "server", "other", "none", "none"}
 
-// String gives Riot's name of the kind, "none" where there was no type.
+// String returns Riot's name of the kind, "none" where there was no type.
 func (k Kind) String() string { return kindNames[k] }
 
 // Own reports whether the 429 is a violation of ours, which Riot holds against
 // a key (R19), and not trouble of Riot's.
 func (k Kind) Own() bool { return k == Application || k == Method || k == UntypedAsOurs }
 
-// KindOf gives the kind of a 429 by its X-Rate-Limit-Type alone (R13); Untyped
+// KindOf returns the kind of a 429 by its X-Rate-Limit-Type alone (R13); Untyped
 // for an empty one.
 func KindOf(kind string) Kind {
 	switch strings.ToLower(strings.TrimSpace(kind)) {

@@ -17,7 +17,7 @@ func (q Quota) String() string {
 	return strconv.Itoa(q.N) + ":" + strconv.FormatFloat(q.W.Seconds(), 'f', -1, 64)
 }
 
-// BasisFor gives what a list has for a window of that length.
+// BasisFor returns what a list has for a window of that length.
 func BasisFor(list []Basis, w time.Duration) (b Basis, ok bool) {
 	for _, x := range list {
 		if x.W == w {

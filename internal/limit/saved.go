@@ -84,7 +84,7 @@ func (v Saved) Valid() bool {
 	return true
 }
 
-// Since gives what of v was spent in the last d, and its limits.
+// Since returns what of v was spent in the last d, and its limits.
 func (v Saved) Since(d time.Duration) Saved {
 	windows := make([]SavedWindow, len(v.Windows))
 	for i, w := range v.Windows {

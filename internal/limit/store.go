@@ -23,7 +23,7 @@ type Store interface {
 	// one indivisible step. A replica has one Admit under way for each budget.
 	Admit(ctx context.Context, ask *Ask) (Reply, error)
 
-	// Beat says that a replica lives and how its keys are, and gives the same of
+	// Beat says that a replica lives and how its keys are and returns the same of
 	// all. A replica that hasn't been heard of for PeerTimeout is gone. What was
 	// said of a key is forgotten after a day: see KeyHealth.
 	Beat(ctx context.Context, replica string, keys []KeyHealth) (Peers, error)
@@ -149,7 +149,7 @@ type Reply struct {
 	Views  []View        // by demand
 	Margin time.Duration // the largest J of the replicas that asked lately
 
-	// Epoch is another when the store knows nothing any more that it knew
+	// Epoch is another when the store knows nothing any longer that it knew
 	// before: permits granted in another epoch are void unless sent, and each
 	// replica tells all that it has spent with its next Ask (Merge).
 	Epoch int64

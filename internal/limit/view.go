@@ -26,7 +26,7 @@ func (v View) Has(limits []Quota) bool {
 	return len(limits) == len(v.Windows)
 }
 
-// Bases gives what is kept of a view for the counts of the calls granted with
+// Bases returns what is kept of a view for the counts of the calls granted with
 // it.
 func (v View) Bases() []Basis {
 	list := make([]Basis, len(v.Windows))

@@ -184,7 +184,7 @@ type rival struct {
 	paced bool
 }
 
-// compete has replicas ask when they are told to until time is up, and gives
+// compete has replicas ask when they are told to until time is up, and returns
 // what each was granted, the first two seconds left out, also of u.asked. A call
 // is counted at once.
 func (u *user) compete(d time.Duration, rivals map[string]rival) map[string]int {

@@ -32,8 +32,8 @@ func Check(t *testing.T, harness func(t testing.TB) Harness, seed uint64, steps 
 // Replay plays a history on a store, and compares it with Model: no permit is
 // granted that the model forbids, and none is refused for longer than a slot's
 // width and two milliseconds that it allows, where a single replica needs no
-// pacing; else for no longer than others may have a claim. The first bytes set
-// the scene, each further two are a step. It gives how many there were.
+// pacing; otherwise for no longer than others may have a claim. The first bytes set
+// the scene, each further two are a step. It returns how many there were.
 func Replay(t testing.TB, h Harness, data []byte) (steps int) {
 	t.Helper()
 	p := &play{TB: t, Harness: h, data: data}
@@ -173,8 +173,8 @@ func (p *play) ask(replica int, method string, n int, high, ahead bool) {
 	}
 }
 
-// report tells what became of calls: of all that were written or can't be any
-// more, or of one that was not.
+// report tells what became of calls: of all that were written or can no
+// longer be, or of one that was not.
 func (p *play) report(arg int) {
 	now := p.Now()
 	var done []limit.Done

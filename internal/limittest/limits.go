@@ -40,7 +40,7 @@ var limits = []promise{
 		u.report(limit.Done{Stub: permits[0].Stub, Unsent: true})
 		u.mustGrant("b", "m", 5, 1)
 	}},
-	{"the others wait a second and a half for the one that went alone, not for ever", func(u *user) {
+	{"the others wait a second and a half for the one that went alone, not forever", func(u *user) {
 		u.admit(asking("a"))
 		u.Wait(settle)
 		u.mustGrant("a", "m", 5, 1)

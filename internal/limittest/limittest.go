@@ -94,7 +94,7 @@ func (u *user) admit(ask *limit.Ask) limit.Reply {
 	return r
 }
 
-// grants asks for n calls of method m, and gives the permits.
+// grants asks for n calls of method m and returns the permits.
 func (u *user) grants(replica string, n int) []limit.Grant {
 	u.Helper()
 	return u.admit(asking(replica, want("m", n))).Grants
@@ -110,7 +110,7 @@ func (u *user) mustGrant(replica, method string, n, granted int) []limit.Grant {
 	return r.Grants
 }
 
-// mustWait asks for a call that can't go, and gives the wait.
+// mustWait asks for a call that can't go and returns the wait.
 func (u *user) mustWait(replica, method string, why limit.WaitKind) limit.Wait {
 	u.Helper()
 	r := u.admit(asking(replica, want(method, 1)))

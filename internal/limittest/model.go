@@ -56,7 +56,7 @@ func (m *Model) Stop(now time.Duration, method string, d time.Duration) {
 	s.until, s.since, s.solo, s.alone = max(s.until, now+d), now, true, nil
 }
 
-// Grant notes a permit of a store's, and gives why it should not have been.
+// Grant notes a permit of a store's and returns why it should not have been.
 func (m *Model) Grant(now time.Duration, g limit.Grant) (*Call, error) {
 	c := &Call{Grant: g, Granted: now, Start: now + g.Start}
 	c.end = c.Start + limit.SendBy + m.Margin
@@ -84,7 +84,7 @@ func (m *Model) Grant(now time.Duration, g limit.Grant) (*Call, error) {
 // patience is how long a call that went alone is waited for.
 const patience = limit.SendBy + 500*time.Millisecond
 
-// of gives the scopes of a call of a method, by name.
+// of returns the scopes of a call of a method, by name.
 func (m *Model) of(method string) map[string]*modelScope {
 	return map[string]*modelScope{"": m.scopes[""], method: m.scopes[method]}
 }
@@ -100,7 +100,7 @@ func (m *Model) charged(method string, w, at, late time.Duration) (n int) {
 	return n
 }
 
-// Room gives how many calls of a method may certainly start now, with a store's
+// Room returns how many calls of a method may certainly start now, with a store's
 // slots and milliseconds allowed for.
 func (m *Model) Room(now time.Duration, method string) int {
 	room := limit.MostWanted
@@ -119,12 +119,12 @@ func (m *Model) Room(now time.Duration, method string) int {
 // that of a call's counting, and that of the question.
 const rounding = 2 * time.Millisecond
 
-// slotOf gives the width of the slots of a window.
+// slotOf returns the width of the slots of a window.
 func slotOf(w time.Duration) time.Duration {
 	return max(time.Millisecond, (w / 512).Truncate(time.Millisecond))
 }
 
-// Next gives when the next charge ends after now; now when none does.
+// Next returns when the next charge ends after now; now when none does.
 func (m *Model) Next(now time.Duration) time.Duration {
 	first := time.Duration(0)
 	for _, c := range m.calls {
@@ -140,7 +140,7 @@ func (m *Model) Next(now time.Duration) time.Duration {
 }
 
 // Done notes what is reported of a call, which was answered or given up, and
-// gives the report.
+// returns the report.
 func (m *Model) Done(now time.Duration, c *Call, answered bool) limit.Done {
 	if c.Sent == 0 {
 		c.unsent = true

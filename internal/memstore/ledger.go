@@ -49,7 +49,7 @@ func newLedger(now millis, keyless bool, margin time.Duration, assumed []limit.Q
 	return l
 }
 
-// scope gives the scope of a method, or of the application.
+// scope returns the scope of a method, or of the application.
 func (l *ledger) scope(now millis, method string) *storeScope {
 	if method == "" {
 		return l.app
@@ -95,7 +95,7 @@ func (l *ledger) admit(now millis, ask *limit.Ask) (r limit.Reply, news bool) {
 	return r, news
 }
 
-// both gives the scopes of a call of the method.
+// both returns the scopes of a call of the method.
 func (l *ledger) both(now millis, method string) []*storeScope {
 	s := l.scope(now, method)
 	s.expire(now)
@@ -182,7 +182,7 @@ func (a *asking) serve() {
 }
 
 // class grants to the calls of a class, at most that many, and leaves room for
-// so many others; it gives how many. The demands have one each in turn.
+// so many others; it returns how many. The demands have one each in turn.
 func (a *asking) class(class, most, leave int, paced bool) (granted int) {
 	app := a.l.app
 	quota := min(most, app.share(a.now, a.app, class, a.room(app, paced)-leave))
@@ -239,7 +239,7 @@ func (a *asking) room(s *storeScope, paced bool) int {
 	return s.free(a.now, a.horizon)
 }
 
-// grant gives one permit to demand i, if it can start by the horizon and all
+// grant returns one permit to demand i, if it can start by the horizon and all
 // windows of both scopes have room.
 func (a *asking) grant(i, class int, paced bool) bool {
 	app, method := a.l.app, a.methods[i]

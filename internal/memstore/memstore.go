@@ -42,7 +42,7 @@ type keyHealth struct {
 // most. So nothing stays of keys that nobody has any longer.
 const keyLasts = 24 * time.Hour
 
-// NewMemoryStore makes a store without charges. clock gives the time; it is
+// NewMemoryStore makes a store without charges. clock returns the time; it is
 // called with a lock held.
 func NewMemoryStore(clock func() limit.Instant) *MemoryStore {
 	return &MemoryStore{
@@ -50,7 +50,7 @@ func NewMemoryStore(clock func() limit.Instant) *MemoryStore {
 	}
 }
 
-// now gives the time in the store's unit. Its zero means "never".
+// now returns the time in the store's unit. Its zero means "never".
 func (m *MemoryStore) now() millis { return int64(m.clock())/1_000_000 + 1 }
 
 // Admit is Store.Admit.

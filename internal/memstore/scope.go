@@ -62,7 +62,7 @@ func (s *storeScope) expire(now millis) {
 	}
 }
 
-// free gives how many calls of the scope could be granted before horizon, if
+// free returns how many calls of the scope could be granted before horizon, if
 // only charges and stops counted.
 func (s *storeScope) free(now, horizon millis) int {
 	if s.until > horizon {
@@ -101,7 +101,7 @@ func (s *storeScope) room(now, horizon millis, slack micros) int {
 	return max(0, n)
 }
 
-// next gives when the next call may start, of those for which there is room.
+// next returns when the next call may start, of those for which there is room.
 func (s *storeScope) next(at micros, paced bool) micros {
 	at = max(at, s.until*1000)
 	if paced {

@@ -22,7 +22,7 @@ type seat struct {
 // seatLasts is how long a replica that wants nothing keeps its place.
 const seatLasts = millis(10_000)
 
-// seat gives the replica's place, made if need be. One that comes back to wait
+// seat returns the replica's place, made if need be. One that comes back to wait
 // doesn't bring along what it has not used before.
 func (s *storeScope) seat(now millis, replica string, wants bool) *seat {
 	s.seats = slices.DeleteFunc(s.seats, func(x *seat) bool { return x.until+seatLasts <= now })
@@ -58,7 +58,7 @@ func (s *storeScope) wanted(now millis, me *seat, class int) int {
 	return n
 }
 
-// share gives how much of room is the replica's own: as much as brings it up to
+// share returns how much of room is the replica's own: as much as brings it up to
 // the level to which room lifts all who want some of this class, rounded up: who
 // asks first has what is left over. me.want has to be what it wants now.
 func (s *storeScope) share(now millis, me *seat, class, room int) int {
@@ -69,7 +69,7 @@ func (s *storeScope) share(now millis, me *seat, class, room int) int {
 	return sort.Search(min(me.want[class], room), func(n int) bool { return s.poured(now, me, class, me.served+n) >= room })
 }
 
-// poured gives how much it takes to bring all who want some of a class up to a
+// poured returns how much it takes to bring all who want some of a class up to a
 // level.
 func (s *storeScope) poured(now millis, me *seat, class, level int) (n int) {
 	for _, x := range s.seats {
@@ -104,7 +104,7 @@ func (s *storeScope) ahead(now millis, me *seat, class int) int {
 	return even + min(high, fairStore)
 }
 
-// claimed gives when the first of the other replicas' claims ends; 0 when there
+// claimed returns when the first of the other replicas' claims ends; 0 when there
 // is none.
 func (s *storeScope) claimed(now millis, me string) millis {
 	first := millis(0)

@@ -35,7 +35,7 @@ func (a *asking) wait(i int) {
 	a.reply.Waits[i] = limit.Wait{In: fromMillis(min(max(at-a.now, 1), storeWatch)), Why: why}
 }
 
-// turns gives when to ask again where there is room, which others have a claim
+// turns returns when to ask again where there is room, which others have a claim
 // to: when that ends, or the slot after theirs is near.
 func (a *asking) turns(i int, paced bool) millis {
 	half := (a.horizon - a.now) / 2
@@ -53,7 +53,7 @@ func (a *asking) turns(i int, paced bool) millis {
 	return min(at, max(next/1000-half, a.now+half))
 }
 
-// blocked gives when the scope may let a call go again that it doesn't now, the
+// blocked returns when the scope may let a call go again that it doesn't now, the
 // one after those that others have a claim to, and why; now at the latest if it
 // does.
 func (s *storeScope) blocked(now, horizon millis, ahead int, paced bool) (millis, limit.WaitKind) {
@@ -89,7 +89,7 @@ func (s *storeScope) blocked(now, horizon millis, ahead int, paced bool) (millis
 	return at, why
 }
 
-// claim gives how long the replica's claim for demand i lasts: until it can have
+// claim returns how long the replica's claim for demand i lasts: until it can have
 // asked again.
 func (a *asking) claim(i int) millis {
 	if w := a.reply.Waits[i]; w.In > 0 {

@@ -47,10 +47,10 @@ type slots struct {
 	at   map[int64]int
 }
 
-// width gives the width of a window's slots: max(1 ms, w/512).
+// width returns the width of a window's slots: max(1 ms, w/512).
 func (w *storeWindow) width() millis { return max(1, w.w/512) }
 
-// slot gives the slot of a charge that expires at t: a slot that ends after t.
+// slot returns the slot of a charge that expires at t: a slot that ends after t.
 // Times are whole milliseconds, so one that ended at t could end too early.
 func (w *storeWindow) slot(t millis) int64 { return t/w.width() + 1 }
 
@@ -106,13 +106,13 @@ func (w *storeWindow) expire(now millis) {
 	w.others.expire(now / w.width())
 }
 
-// limit gives how many calls the window is used for.
+// limit returns how many calls the window is used for.
 func (w *storeWindow) limit(level int) int { return max(1, w.n>>level) }
 
-// free gives how many more charges fit; not above 0 when none does. See prepare.
+// free returns how many more charges fit; not above 0 when none does. See prepare.
 func (w *storeWindow) free() int { return w.left - w.own.n }
 
-// freed gives when n charges fit that don't now.
+// freed returns when n charges fit that don't now.
 func (w *storeWindow) freed(now millis, n int) millis {
 	t := w.spent(now, n-(w.spared-w.own.n))
 	if n > w.free() {
@@ -121,7 +121,7 @@ func (w *storeWindow) freed(now millis, n int) millis {
 	return t
 }
 
-// spent gives when k of the present charges have expired.
+// spent returns when k of the present charges have expired.
 func (w *storeWindow) spent(now millis, k int) millis {
 	if k <= 0 {
 		return now
@@ -137,7 +137,7 @@ func (w *storeWindow) spent(now millis, k int) millis {
 // step is the distance of an even schedule; not 0, however high a limit is.
 func (w *storeWindow) step(level int) micros { return max(1, w.w*1000/int64(w.limit(level))) }
 
-// next gives when the schedule lets the next call start, not before at.
+// next returns when the schedule lets the next call start, not before at.
 func (w *storeWindow) next(at micros) micros {
 	if w.tat == 0 || w.own.n < w.burst {
 		return at

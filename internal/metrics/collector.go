@@ -47,7 +47,7 @@ var (
 	descStoreUp    = desc("store_up", "1 while the shared store can be reached. None without one.")
 	descStoreAlone = desc("store_share_mode", "1 while this replica goes on within its share of the limits, the store being away.")
 	descReplicas   = desc("store_replicas", "Replicas that live, this one among them.")
-	descStoreTrip  = desc("store_trip_seconds", "Way to the store and back, of late.")
+	descStoreTrip  = desc("store_trip_seconds", "Recent way to the store and back.")
 	descReturned   = desc("store_permits_returned_total", "Permits of the store that were given back unused.")
 	descVoid       = desc("store_permits_void_total", "Permits of the store that came too late, or were not used in time: their charges end by themselves.")
 )

@@ -8,8 +8,8 @@
 //
 // Clients choose paths and hosts, so none of their words becomes a label: regions
 // are the hosts of the method table, endpoints are its templates, keys and budgets
-// are named by configuration, and what has no route has empty labels. How many
-// series there can be is thus known beforehand, whatever is asked for; series.go
+// are named by configuration, and what has no route has empty labels. So the
+// most series that there can be is known, whatever is asked for; series.go
 // bounds the rest. labels.go has the scheme of the labels.
 package metrics
 

@@ -30,7 +30,7 @@ func at(t testing.TB, verb, host, path string) route.Route {
 
 func newMetrics() *Metrics { return New(Options{Version: "1.2", Table: table()}) }
 
-// scrape gives the samples of the relay's own metrics, without comments.
+// scrape returns the samples of the relay's own metrics, without comments.
 func scrape(t testing.TB, m *Metrics) []string {
 	t.Helper()
 	w := httptest.NewRecorder()

@@ -13,7 +13,7 @@ type store struct {
 	took  *prometheus.HistogramVec
 }
 
-// Store adds the calls of a shared store, and gives what is to be told of each:
+// Store adds the calls of a shared store and returns what is to be told of each:
 // its name ("admit", "beat"), how long it took, and its error. It may be
 // called once.
 func (m *Metrics) Store() func(op string, took time.Duration, err error) {

@@ -125,7 +125,7 @@ func JSON(s *Schema, example any) map[string]Media {
 	return map[string]Media{"application/json": {Schema: s, Example: example}}
 }
 
-// Marshal gives the document's text.
+// Marshal returns the document's text.
 func (d Document) Marshal() []byte {
 	d.OpenAPI = Version
 	text, err := json.Marshal(d)

@@ -82,7 +82,7 @@ func handlers(b *testing.B) map[string]http.Handler {
 	}
 }
 
-// once gives its bytes together with the end, as net/http's bodies do.
+// once returns its bytes together with the end, as net/http's bodies do.
 type once struct{ left []byte }
 
 func (o *once) Read(p []byte) (int, error) {

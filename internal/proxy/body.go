@@ -105,7 +105,7 @@ func (b *bodyRoom) read(w http.ResponseWriter, r *http.Request) ([]byte, error) 
 	}
 }
 
-// release gives the memory of a body back.
+// release returns the memory of a body back.
 func (b *bodyRoom) release(data []byte) { b.used.Add(-int64(cap(data))) }
 
 // hasBody reports whether a request may have a body: of one whose length is

@@ -68,7 +68,7 @@ type clients struct {
 	list   []*Client
 }
 
-// newClients gives nil for none: then nobody needs a token. Those of the same
+// newClients returns nil for none: then nobody needs a token. Those of the same
 // names before are counted on.
 func newClients(list []Client, before *clients) *clients {
 	if len(list) == 0 {
@@ -89,7 +89,7 @@ func newClients(list []Client, before *clients) *clients {
 	return c
 }
 
-// of gives the client with a token, nil if there is none.
+// of returns the client with a token, nil if there is none.
 func (c *clients) of(token string) *Client {
 	i, known := c.tokens.Owner(token)
 	if !known {
@@ -216,7 +216,7 @@ func password(values []string) string {
 	return password
 }
 
-// keyInQuery gives the first api_key of a target. Tokens have no space, so a
+// keyInQuery returns the first api_key of a target. Tokens have no space, so a
 // '+' is one.
 func keyInQuery(uri string) (token string) {
 	_, query, _ := strings.Cut(uri, "?")

@@ -103,7 +103,7 @@ func established(w http.ResponseWriter) (net.Conn, error) {
 	return c, nil
 }
 
-// early gives what a reader has in its buffer.
+// early returns what a reader has in its buffer.
 func early(r *bufio.Reader) ([]byte, error) {
 	b, err := r.Peek(r.Buffered())
 	return append([]byte(nil), b...), err

@@ -87,7 +87,7 @@ func (u *upstream) serve(c net.Conn) {
 	u.answer(c, req)
 }
 
-// last gives the head of the one request that must have come.
+// last returns the head of the one request that must have come.
 func (u *upstream) last(t testing.TB) string {
 	t.Helper()
 	u.mu.Lock()
@@ -180,7 +180,7 @@ func (s *seen) Refused(r riftrelay.Reason) {
 	s.mu.Unlock()
 }
 
-// serve starts the relay on loopback and gives its address.
+// serve starts the relay on loopback and returns its address.
 func serve(t testing.TB, o Options) string {
 	t.Helper()
 	if o.Table == nil {

@@ -10,7 +10,7 @@ import (
 
 const requestID = "X-Request-Id"
 
-// identify gives a request its id: the client's, if that can be logged and sent
+// identify returns a request its id: the client's, if that can be logged and sent
 // back, or one of our own. The answer has it, whoever answers.
 func (h *Handler) identify(to http.Header, r *http.Request) string {
 	if vv := r.Header[requestID]; len(vv) == 1 && saneID(vv[0]) && !h.mistaken(vv[0]) {

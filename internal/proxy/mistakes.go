@@ -9,7 +9,7 @@ import (
 // path or a query that has one is refused, a header that has one stays here.
 
 // mistaken reports whether a text has a key, or the token of any client, in any
-// case, be it escaped, and with whatever stands before and behind it.
+// case, escaped or not, and with whatever stands before and behind it.
 func (h *Handler) mistaken(s string) bool { return atAnyLevel(s, h.holdsSecret) }
 
 func (h *Handler) holdsSecret(s string) bool {

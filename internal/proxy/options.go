@@ -42,7 +42,7 @@ type Options struct {
 	// MaxWait is the longest wait that X-Max-Wait can ask for. 0 means any.
 	MaxWait time.Duration
 
-	// Limits gives what 429s of the relay's say of a route's limits: those of
+	// Limits returns what 429s of the relay's say of a route's limits: those of
 	// riftrelay.Limiter. Nil means that they say nothing.
 	Limits func(route.Route) []riftrelay.ScopeState
 
@@ -86,7 +86,7 @@ type Options struct {
 	// Observer hears of every call. Nil means nobody listens.
 	Observer Observer
 
-	// Trace embraces each call, for a span: it gives the context that the call
+	// Trace embraces each call, for a span: it returns the context that the call
 	// goes on with, and what to call at its end with what Observer.Done hears.
 	// Nil means none.
 	Trace func(*http.Request) (context.Context, func(r route.Route, status int, source string))

@@ -130,7 +130,7 @@ func sameHost(origin, host string) bool {
 }
 
 // permit tells a browser that its page may read the answer, and takes away what
-// Riot has told it, twice even (R15): that was meant for who has a key. A
+// Riot has told it, twice even (R15): that was meant for the holder of the key. A
 // browser's own credentials are never allowed, as there are none.
 func (c cors) permit(to http.Header, origin string) {
 	if !c.on() {

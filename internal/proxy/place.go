@@ -84,7 +84,7 @@ func (h *Handler) target(r *http.Request) (target, error) {
 	return to, nil
 }
 
-// named gives the host of the API that absolute form or Host header name, ""
+// named returns the host of the API that absolute form or Host header name, ""
 // if they name none, and what is left of the target: path and query.
 func (h *Handler) named(r *http.Request) (host, rest string, err error) {
 	authority, rest := r.Host, r.RequestURI
@@ -143,7 +143,7 @@ const (
 
 const riots = "riotgames.com"
 
-// readName reads an authority, "name" or "name:port". Of Riot's names it gives
+// readName reads an authority, "name" or "name:port". Of Riot's names it returns
 // the first label in lower case. A port is one that http:// and https:// have
 // anyway. No more is allowed of a name than letters and digits in front of the
 // domain; the table knows which of them are hosts.

@@ -13,7 +13,7 @@ const apiKey = "api_key"
 
 // drop removes from a raw query every parameter whose name decodes to name, in
 // any case, and the separator that goes with it. All else stays as it is, byte
-// for byte and in order. Without such a parameter it gives the same string and
+// for byte and in order. Without such a parameter it returns the same string and
 // allocates nothing. '&', ';' and '?' separate: some parsers cut at each, and some
 // programs write a second '?' for '&'.
 //

@@ -112,7 +112,7 @@ func golden(t *testing.T, file, got string) {
 	}
 }
 
-// Who has left gets nothing, not even an empty 200.
+// A client that has left gets nothing, not even an empty 200.
 func TestClientGone(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -128,7 +128,7 @@ func TestBodiesArriveWhole(t *testing.T) {
 	}
 }
 
-// pausing gives nothing at every other read.
+// pausing returns nothing at every other read.
 type pausing struct {
 	r io.Reader
 	n int

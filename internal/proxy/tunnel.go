@@ -47,7 +47,7 @@ func NewTunnels(hosts []string, most int) *Tunnels {
 
 func (t *Tunnels) has(name string) bool { return t != nil && t.hosts[name] != nil }
 
-// reach connects to a host. What it gives must go to join or release.
+// reach connects to a host. What it returns must go to join or release.
 func (t *Tunnels) reach(ctx context.Context, name string) (net.Conn, error) {
 	t.mu.Lock()
 	full := t.closed || len(t.open)+t.making >= t.most
@@ -72,7 +72,7 @@ func (t *Tunnels) reach(ctx context.Context, name string) (net.Conn, error) {
 	return c, nil
 }
 
-// release gives a connection up.
+// release returns a connection up.
 func (t *Tunnels) release(there net.Conn) {
 	there.Close()
 	t.mu.Lock()

@@ -19,8 +19,8 @@ import (
 // ErrNone says that there is no server on this machine.
 var ErrNone = errors.New("no redis-server here: install Debian's package redis-server, or name one by REDIS_BIN or VALKEY_BIN")
 
-// Find gives the path of the server's binary: what VALKEY_BIN or REDIS_BIN
-// names, else redis-server or valkey-server of PATH. The error is ErrNone, also
+// Find returns the path of the server's binary: what VALKEY_BIN or REDIS_BIN
+// names, otherwise redis-server or valkey-server of PATH. The error is ErrNone, also
 // where what is named isn't there: another would not be what was to be tested.
 func Find() (string, error) {
 	for _, variable := range []string{"VALKEY_BIN", "REDIS_BIN"} {
@@ -136,8 +136,8 @@ func (s *Server) Start() error {
 	return fmt.Errorf("%s on %s doesn't answer: %s", s.bin, s.Addr, s.log)
 }
 
-// answers reports whether it accepts commands, be it to say that a password is
-// needed.
+// answers reports whether it accepts commands, even if only to say that a password
+// is needed.
 func (s *Server) answers() bool {
 	c, err := net.DialTimeout("tcp", s.Addr, time.Second)
 	if err != nil {

@@ -22,7 +22,7 @@ func TestFindNamesWhatIsMissing(t *testing.T) {
 	}
 }
 
-// ask sends a command line and gives the first line of the answer.
+// ask sends a command line and returns the first line of the answer.
 func ask(t *testing.T, s *Server, line string) string {
 	t.Helper()
 	c, err := net.Dial("tcp", s.Addr)

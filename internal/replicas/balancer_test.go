@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// balancer stands before relays and gives each call to the next of them.
+// balancer stands before relays and returns each call to the next of them.
 type balancer struct {
 	url string
 
@@ -35,7 +35,7 @@ func newBalancer(t *testing.T, to []*relay) *balancer {
 	return b
 }
 
-// set gives further calls to other relays.
+// set returns further calls to other relays.
 func (b *balancer) set(to []*relay) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

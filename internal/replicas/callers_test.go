@@ -130,7 +130,7 @@ func (c *callers) end() {
 	c.work.Wait()
 }
 
-// took gives how long calls took that began from one moment to another, sorted.
+// took returns how long calls took that began from one moment to another, sorted.
 func (c *callers) took(from, to time.Time) (list []time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -193,7 +193,7 @@ func jain(shares []float64) float64 {
 	return sum * sum / (float64(len(shares)) * squares)
 }
 
-// shares gives each group's share of what was answered, 1 being the fair one.
+// shares returns each group's share of what was answered, 1 being the fair one.
 func shares(from, to time.Time, all ...*callers) []float64 {
 	var list []float64
 	sum := 0.0

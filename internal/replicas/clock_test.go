@@ -61,7 +61,7 @@ func TestStoreClockJumps(t *testing.T) {
 	}
 }
 
-// longestPause gives for how long nothing was accepted, at most.
+// longestPause returns for how long nothing was accepted, at most.
 func (r *rig) longestPause(from, to time.Time) (d time.Duration) {
 	last := from
 	for _, a := range r.edge.Arrivals() {

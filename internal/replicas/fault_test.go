@@ -40,7 +40,7 @@ func TestReplicaKilled(t *testing.T) {
 	measured(t, "replica killed × %d: full rate after %v at most; own 429s %d; fullest interval %d; store lost %d times", len(back), longest(back), r.violations(), r.worst(), r.losses())
 }
 
-// untilFull waits until a window is used to at least 90 %, and gives how long
+// untilFull waits until a window is used to at least 90 % and returns how long
 // after a fault that window began.
 func (r *rig) untilFull(fault time.Time) time.Duration {
 	r.t.Helper()
@@ -96,7 +96,7 @@ func TestRollingRestart(t *testing.T) {
 	redis := startRedis(t)
 	r := newRig(t, limitText, "SHUTDOWN_TIMEOUT=20s")
 	r.startAll(redis.URL(), redis.URL(), redis.URL())
-	// Who calls changes with the relays: clients of a load balancer.
+	// The clients of a load balancer move with the relays.
 	balancer := newBalancer(t, r.relays)
 	front := &relay{front: balancer.url}
 	all := r.call(front, habit{n: 60})

@@ -209,7 +209,7 @@ func TestNetwork(t *testing.T) {
 		t.Cleanup(func() { c.Close() })
 		return c
 	}
-	// echo sends, and gives how long the answer took; -1 = none came.
+	// echo sends and returns how long the answer took; -1 = none came.
 	echo := func(c net.Conn, patience time.Duration) time.Duration {
 		began := time.Now()
 		_ = c.SetDeadline(began.Add(patience))

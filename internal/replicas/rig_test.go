@@ -216,7 +216,7 @@ func (p *relay) kill() {
 	}
 }
 
-// wait waits for its end, and gives how it ended.
+// wait waits for its end and returns how it ended.
 func (p *relay) wait() error {
 	<-p.read
 	return p.cmd.Wait()

@@ -71,7 +71,7 @@ func (m *Machine) Rejoin(now, until limit.Instant) {
 	m.recheck(now)
 }
 
-// lost notes that the store knows nothing any more of a budget: leases are void,
+// lost notes that the store knows nothing any longer of a budget: leases are void,
 // and it is to be told all that was spent.
 func (m *Machine) lost(now limit.Instant, a *account) {
 	a.merge, a.told, a.from = m.hasSpent(now, a), nil, -limit.Never

@@ -20,7 +20,7 @@ type Ask struct {
 	wants   [][2]int  // by demand
 }
 
-// NextAsk gives when Ask next has something to ask.
+// NextAsk returns when Ask next has something to ask.
 func (m *Machine) NextAsk() limit.Instant {
 	if m.desk.alone {
 		return limit.Never
@@ -36,7 +36,7 @@ func (m *Machine) NextAsk() limit.Instant {
 // store and back, and a little more.
 func (m *Machine) SetHorizon(d time.Duration) { m.desk.horizon = d }
 
-// Ask gives the next question to the store; nil when there is none at now. Its
+// Ask returns the next question to the store; nil when there is none at now. Its
 // answer goes to Replied, or Failed.
 func (m *Machine) Ask(now limit.Instant) *Ask {
 	if m.queued > 0 && !m.desk.alone && m.desk.sought.Add(seekEvery) <= now {
@@ -153,7 +153,7 @@ func (b *bucket) eligible(m *Machine, now limit.Instant, key int) (n [2]int) {
 	return n
 }
 
-// demand fills in what is wanted on an account, and gives when more may be.
+// demand fills in what is wanted on an account and returns when more may be.
 func (m *Machine) demand(now limit.Instant, a *account, q *Ask) (next limit.Instant) {
 	next = limit.Never
 	var buckets []*bucket
@@ -202,7 +202,7 @@ func (m *Machine) demand(now limit.Instant, a *account, q *Ask) (next limit.Inst
 	return next
 }
 
-// served gives the turn in which calls of the bucket were last served, of those
+// served returns the turn in which calls of the bucket were last served, of those
 // lanes that wait the one served longest ago.
 func (b *bucket) served() int64 {
 	turn := int64(math.MaxInt64)

@@ -33,7 +33,7 @@ type bucket struct {
 	credit   int // as host.credit, for the method's own budget
 }
 
-// find gives the lane of a class; nil if there was none so far.
+// find returns the lane of a class; nil if there was none so far.
 func (b *bucket) find(c class) *lane {
 	for _, l := range b.lanes {
 		if l.line.class == c {
@@ -43,7 +43,7 @@ func (b *bucket) find(c class) *lane {
 	return nil
 }
 
-// lane gives the lane of a class, made if need be.
+// lane returns the lane of a class, made if need be.
 func (b *bucket) lane(c class) *lane {
 	if l := b.find(c); l != nil {
 		return l

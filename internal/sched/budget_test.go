@@ -8,7 +8,7 @@ import (
 )
 
 // serveFor keeps queues filled for a time, each call answered 50 ms after it
-// went, and gives when the calls of each request went.
+// went and returns when the calls of each request went.
 func serveFor(t *testing.T, m *Machine, from, to limit.Instant, requests ...Request) [][]limit.Instant {
 	t.Helper()
 	went := make([][]limit.Instant, len(requests))

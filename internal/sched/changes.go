@@ -69,7 +69,7 @@ func (m *Machine) tell(c Change) {
 	m.watch.changes = append(m.watch.changes, c)
 }
 
-// Changes gives what has changed since it was last called, in order, and how
+// Changes returns what has changed since it was last called, in order, and how
 // many changes were dropped because they were too many. The list is good until
 // the machine is used again.
 func (m *Machine) Changes() (list []Change, lost int) {

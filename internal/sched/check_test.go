@@ -178,7 +178,7 @@ func checkHeap(t testing.TB, h heap) {
 	}
 }
 
-// earliest gives the moment at which a call of lane l can go on any key, asked
+// earliest returns the moment at which a call of lane l can go on any key, asked
 // the long way round.
 func earliest(m *Machine, now limit.Instant, l *lane) limit.Instant {
 	b, p := l.bucket, policyOf(m, l)
@@ -201,7 +201,7 @@ func earliest(m *Machine, now limit.Instant, l *lane) limit.Instant {
 	return at
 }
 
-// policyOf gives the policy of a lane's calls, for a margin that stays.
+// policyOf returns the policy of a lane's calls, for a margin that stays.
 func policyOf(m *Machine, l *lane) window.Policy {
 	return m.policy(l.bucket.host, l.line.class, l.line.class.high)
 }

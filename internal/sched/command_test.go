@@ -96,7 +96,7 @@ func clock(t limit.Instant) string {
 }
 
 // A story begins long after the machine did. What "learn" tells was learned in
-// between, one thing after another, so that nothing of it counts any more.
+// between, one thing after another, so that nothing of it counts any longer.
 const (
 	beginning = limit.Instant(100 * time.Hour)
 	apart     = 15 * time.Minute

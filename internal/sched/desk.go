@@ -18,7 +18,7 @@ type desk struct {
 	replicas int
 	trusted  limit.Instant // from when on Riot's counts can be compared with the store's
 	sought   limit.Instant // when everything that waits was last sought: see seek.go
-	now      limit.Instant // of late
+	now      limit.Instant // of the latest event
 
 	merges         int64 // ever: see limit.Merge.Number
 	returned, void int64 // permits ever: given back unused; too late
@@ -62,7 +62,7 @@ type account struct {
 // spareAfter is how long a lease waits for a call before it is given back.
 const spareAfter = 10 * time.Millisecond
 
-// account gives the budget of a key on a host, made if need be.
+// account returns the budget of a key on a host, made if need be.
 func (m *Machine) account(h *host, key int) *account {
 	id := accountID{h, key}
 	a := m.desk.accounts[id]

@@ -46,7 +46,7 @@ func (c *counter) poll() {
 	checkMachine(c.t, c.m, c.now)
 }
 
-// ask gives all that is asked for now.
+// ask returns all that is asked for now.
 func (c *counter) ask() (list []*Ask) {
 	for q := c.m.Ask(c.now); q != nil; q = c.m.Ask(c.now) {
 		list = append(list, q)
@@ -77,7 +77,7 @@ func (c *counter) reply(q *Ask, n int) {
 	c.poll()
 }
 
-// only gives the one Ask there is.
+// only returns the one Ask there is.
 func (c *counter) only() *Ask {
 	c.t.Helper()
 	list := c.ask()

@@ -6,7 +6,7 @@
 //
 //	lane    the calls of one method and priority, first in, first out   lane.go
 //	line    the lanes that wait for the same application budget          line.go
-//	host    its lines; high before normal, but not for ever              host.go
+//	host    its lines; high before normal, but not forever              host.go
 //	Machine all hosts, by the time at which they can go on               machine.go
 //
 // A call comes in through enqueue.go, is let go by serve.go and ends in

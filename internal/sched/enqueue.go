@@ -6,7 +6,7 @@ import (
 	"riftrelay/internal/limit"
 )
 
-// Enqueue admits a call at once if it can go, else lets w wait for it: exactly
+// Enqueue admits a call at once if it can go, otherwise lets w wait for it: exactly
 // one of permit, refusal and waiting is the result. Others may have to be let
 // go first: Poll next, and only then Cancel a call that goes now or never.
 func (m *Machine) Enqueue(now limit.Instant, w *Waiter, r Request) (*Permit, Refusal) {
@@ -60,7 +60,7 @@ func (m *Machine) straight(now limit.Instant, l *lane) *Permit {
 		return nil
 	}
 	if high {
-		// Those who never queue must not push normal's slot on for ever.
+		// Those who never queue must not push normal's slot on forever.
 		if h.owes(l.line.class) || m.owedIn(now, b, s.key) != nil {
 			return nil
 		}

@@ -7,7 +7,7 @@ import (
 
 // Expel refuses the calls in the queues that have lost their chance: those
 // whose keys are all suspect, with a probe that failed, or disabled, or are no
-// more, and those that can't start in time any more, because of a stop after a 429, a limit lower
+// more, and those that can't start in time any longer, because of a stop after a 429, a limit lower
 // than was known, or what other replicas have used. It belongs after whatever may have brought that about: Judge,
 // Answer, Deny, Disable and SetKeys; and after Enqueue, for which others may have
 // had to make room.

@@ -63,7 +63,7 @@ func (m *Machine) Judge(now limit.Instant, p *Permit, v Verdict, status int) (ot
 }
 
 // Deny is Judge for a refusal that is found out when the call has ended already.
-// It returns the place of another key that could serve the call, else -1.
+// It returns the place of another key that could serve the call, otherwise -1.
 func (m *Machine) Deny(now limit.Instant, id int, host, method string, status int) (other int) {
 	b := m.buckets[bucketID{host, method, false}]
 	if b == nil {

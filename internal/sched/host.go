@@ -40,7 +40,7 @@ func (h *host) line(c class) *line {
 	return q
 }
 
-// enter has a line of which a lane has got calls looked at.
+// enter adds q to busy once one of its lanes has calls.
 func (h *host) enter(q *line) {
 	if q.lanes++; q.lanes == 1 {
 		q.pos = len(h.busy)
@@ -48,7 +48,7 @@ func (h *host) enter(q *line) {
 	}
 }
 
-// exit has a line looked at no more when no lane of it has calls.
+// exit removes q from busy once all its lanes are empty.
 func (h *host) exit(q *line) {
 	if q.lanes--; q.lanes > 0 {
 		return
@@ -58,7 +58,7 @@ func (h *host) exit(q *line) {
 	h.busy = h.busy[:len(h.busy)-1]
 }
 
-// turn gives which key of a group of n is tried first.
+// turn returns which key of a group of n is tried first.
 func (h *host) turn(group, n int) int {
 	if group < len(h.turns) && h.turns[group] < n {
 		return h.turns[group]
@@ -76,7 +76,7 @@ func (h *host) pass(group, index int) {
 
 func (h *host) empty() bool { return h.waiting[0]+h.waiting[1] == 0 }
 
-// wakeAt gives when any of its lines is to be looked at again.
+// wakeAt returns when any of its lines is to be looked at again.
 func (h *host) wakeAt() limit.Instant {
 	at := limit.Never
 	for _, q := range h.busy {

@@ -47,7 +47,7 @@ func (r *ring) open(id int) {
 	}
 }
 
-// candidates gives the ids of the keys that calls of a class may go on.
+// candidates returns the ids of the keys that calls of a class may go on.
 func (r *ring) candidates(c class) []int {
 	switch pin := int(c.pin); {
 	case pin < 0 && int(c.group) < len(r.groups):
@@ -198,7 +198,7 @@ func (m *Machine) SetKeys(now limit.Instant, ids, groups []int) {
 	m.recheck(now)
 }
 
-// AddKey gives the id of a new key, of which nothing is known: that of a key
+// AddKey returns the id of a new key, of which nothing is known: that of a key
 // long gone if possible. SetKeys has to come next. It is -1 when too many keys
 // have come and gone too fast. The ids of keys about to come back are spared.
 func (m *Machine) AddKey(now limit.Instant, spare []int) int {
@@ -216,7 +216,7 @@ func (m *Machine) AddKey(now limit.Instant, spare []int) int {
 	return len(r.keys) - 1
 }
 
-// Idle reports whether nothing counts on a key any more, in any of its scopes,
+// Idle reports whether nothing counts on a key any longer, in any of its scopes,
 // and there is nothing to tell a store of it.
 func (m *Machine) Idle(now limit.Instant, id int) bool {
 	for _, h := range m.hosts {

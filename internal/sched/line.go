@@ -18,7 +18,7 @@ type line struct {
 	blocked limit.Instant // no lane of ready can go before
 }
 
-// wake gives when the line is to be looked at again.
+// wake returns when the line is to be looked at again.
 func (q *line) wake() limit.Instant {
 	at := min(q.parked.top(), q.split.top())
 	if len(q.ready) > 0 {
@@ -40,7 +40,7 @@ func (q *line) put(l *lane, in *heap, key, last int64) {
 	l.in = in
 }
 
-// drop takes out a lane that has no calls any more.
+// drop takes out a lane that has no calls any longer.
 func (q *line) drop(l *lane) {
 	l.in.remove(&l.node)
 	l.in = nil

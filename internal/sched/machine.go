@@ -117,7 +117,7 @@ type Request struct {
 	Client       string        // whose call it is: queues are apart, and turns rotate between clients
 }
 
-// class gives the lanes that the call may wait in.
+// class returns the lanes that the call may wait in.
 func (r Request) class() class {
 	c := class{high: r.High, keyless: r.Keyless, pin: -1, budget: r.Budget, unbound: r.Unbound}
 	switch {
@@ -136,7 +136,7 @@ type Reason uint8
 // The reasons.
 const (
 	None      Reason = iota
-	QueueFull        // as many calls wait as may
+	QueueFull        // the queue is full
 	Deadline         // it could not start in time
 	NoKey            // there is no key for it, or none that is any good
 	Draining         // the machine takes no more calls

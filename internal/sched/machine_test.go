@@ -10,7 +10,7 @@ import (
 
 const hour = limit.Instant(time.Hour)
 
-// known gives a machine that has long known these limits of /x and /y.
+// known returns a machine that has long known these limits of /x and /y.
 func known(tb testing.TB, cfg Config, app, method string) *Machine {
 	tb.Helper()
 	if cfg.QueueCapacity == 0 {

@@ -153,7 +153,7 @@ func (a *ahead) add(l *lane, t turns) {
 	}
 }
 
-// place gives which of all calls the k-th is, with what high owes already.
+// place returns which of all calls the k-th is, with what high owes already.
 func (a *ahead) place(credit int) place {
 	n := a.own + a.equal
 	return place{n + min(a.high, max(0, fairShare*n-credit)), a.own + a.same}

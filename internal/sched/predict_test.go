@@ -15,7 +15,7 @@ type guess struct {
 	Request
 }
 
-// served lets the waiting calls go, each answered after rtt, and gives when
+// served lets the waiting calls go, each answered after rtt and returns when
 // each of them went.
 func served(m *Machine, now limit.Instant, rtt time.Duration, a window.Answer) map[*guess]limit.Instant {
 	went := map[*guess]limit.Instant{}

@@ -180,7 +180,7 @@ func (c *chaos) longest() (first *Waiter) {
 	return first
 }
 
-// take gives a call under way, which ends now.
+// take returns a call under way, which ends now.
 func (c *chaos) take() *Permit {
 	i, last := c.r.IntN(len(c.permits)), len(c.permits)-1
 	p := c.permits[i]

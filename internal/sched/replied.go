@@ -58,7 +58,7 @@ func (m *Machine) Replied(now, sentAt limit.Instant, q *Ask, r limit.Reply) {
 	m.after(now, a)
 }
 
-// scopesOf gives the application's scope of an account, made if need be.
+// scopesOf returns the application's scope of an account, made if need be.
 func (m *Machine) scopesOf(a *account, q *Ask) (app, method *window.Scope) {
 	if len(q.buckets) > 0 {
 		return m.use(q.buckets[0], a.key)

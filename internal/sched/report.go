@@ -57,7 +57,7 @@ func (m *Machine) settled(now limit.Instant, p *Permit, at limit.Instant, unsent
 	}
 }
 
-// company gives how long reports of a call may wait.
+// company returns how long reports of a call may wait.
 func (m *Machine) company(p *Permit) time.Duration {
 	app, method := m.use(p.bucket, p.Key)
 	d := flushLatest

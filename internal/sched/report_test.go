@@ -86,7 +86,7 @@ func TestHorizonOfDenseCalls(t *testing.T) {
 	}
 }
 
-// Who is told that the store may know nothing any more asks it, and says nothing
+// Who is told that the store may know nothing any longer asks it, and says nothing
 // with that: a fact, also an empty one, ends the wait for a call that went alone.
 func TestHintIsAskedAbout(t *testing.T) {
 	c := answered(t, "500:10", "500:10")

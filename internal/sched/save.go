@@ -46,7 +46,7 @@ type SavedScope struct {
 	Limits  limit.Saved `json:"limits"`
 }
 
-// Save gives what is to be restored after a restart, in a fixed order.
+// Save returns what is to be restored after a restart, in a fixed order.
 func (m *Machine) Save(now limit.Instant) Saved {
 	var v Saved
 	for _, h := range m.hosts {

@@ -7,7 +7,7 @@ import (
 	"riftrelay/internal/window"
 )
 
-// bucket gives the bucket of a request, made if need be; nil when callers have
+// bucket returns the bucket of a request, made if need be; nil when callers have
 // named more than can be kept.
 func (m *Machine) bucket(now limit.Instant, r Request) *bucket {
 	id := bucketID{r.Host, r.Method, r.Keyless}
@@ -71,7 +71,7 @@ type scopeSet struct {
 	buckets []*bucket       // that have it
 }
 
-// sweep forgets the buckets in which nothing counts any more, at most once a
+// sweep forgets the buckets in which nothing counts any longer, at most once a
 // second, and reports whether there is room for another one.
 func (m *Machine) sweep(now limit.Instant) bool {
 	if now >= m.swept.Add(time.Second) {
@@ -109,7 +109,7 @@ func (m *Machine) idle(now limit.Instant, h *host, scopes []*window.Scope) bool 
 	return true
 }
 
-// app gives the application's scope of a key on a host, to ask it.
+// app returns the application's scope of a key on a host, to ask it.
 func (m *Machine) app(h *host, key int) *window.Scope {
 	if s := at(h.apps, key); s != nil {
 		return s
@@ -117,7 +117,7 @@ func (m *Machine) app(h *host, key int) *window.Scope {
 	return m.unusedApp
 }
 
-// method gives the scope of a method for a key, to ask it.
+// method returns the scope of a method for a key, to ask it.
 func (m *Machine) method(b *bucket, key int) *window.Scope {
 	if s := at(b.set.scopes, key); s != nil {
 		return s
@@ -125,7 +125,7 @@ func (m *Machine) method(b *bucket, key int) *window.Scope {
 	return m.unusedMethod
 }
 
-// use gives what a call on a key is charged on, made if need be; app is nil
+// use returns what a call on a key is charged on, made if need be; app is nil
 // for a keyless one.
 func (m *Machine) use(b *bucket, key int) (app, method *window.Scope) {
 	if key < 0 {
@@ -159,7 +159,7 @@ func (m *Machine) share(s *window.Scope, method bool) {
 	}
 }
 
-// at gives the scope of a key, nil while there is none.
+// at returns the scope of a key, nil while there is none.
 func at(scopes []*window.Scope, id int) *window.Scope {
 	if id < len(scopes) {
 		return scopes[id]

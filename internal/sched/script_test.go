@@ -43,7 +43,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// play runs a script and gives it back with the output that it had.
+// play runs a script and returns it back with the output that it had.
 func play(t *testing.T, script string) string {
 	var out strings.Builder
 	s := &story{t: t}

@@ -67,7 +67,7 @@ func (m *Machine) seek(now limit.Instant, l *lane) {
 	}
 }
 
-// askAt gives when a lane's calls may be asked for on a key: when the store said
+// askAt returns when a lane's calls may be asked for on a key: when the store said
 // so, and not long before a stop is over.
 func (m *Machine) askAt(now limit.Instant, l *lane, key int) limit.Instant {
 	s := m.method(l.bucket, max(key, 0))

@@ -26,7 +26,7 @@ func (m *Machine) next(now limit.Instant, h *host) (*Waiter, *Permit) {
 	return nil, nil
 }
 
-// owed serves normal's twentieth turn, which skips pacing: else normal would
+// owed serves normal's twentieth turn, which skips pacing: otherwise normal would
 // never find a slot that high has not taken.
 func (m *Machine) owed(now limit.Instant, h *host) (*Waiter, *Permit) {
 	if l, key := m.longestUnpaced(now, h); l != nil {
@@ -134,12 +134,12 @@ func (m *Machine) admit(now limit.Instant, l *lane, key int, policy window.Polic
 // 3s.
 type slot struct {
 	key    int           // -1 for a keyless call; only if at is now
-	at     limit.Instant // now if at once, else not before
+	at     limit.Instant // now if at once, otherwise not before
 	app    limit.Instant // when any of the application's budgets has room, whatever the method's
 	method limit.Instant // when any of the method's has, whatever the application's; only if app is now
 }
 
-// find gives the slot of lane l; of several keys the first in turn.
+// find returns the slot of lane l; of several keys the first in turn.
 func (m *Machine) find(now limit.Instant, l *lane, p window.Policy) slot {
 	b := l.bucket
 	service := b.service.Next(now)
@@ -180,7 +180,7 @@ func (m *Machine) find(now limit.Instant, l *lane, p window.Policy) slot {
 	return s
 }
 
-// methodNext gives when a method has room on a key, or is worth trying there
+// methodNext returns when a method has room on a key, or is worth trying there
 // again.
 func (m *Machine) methodNext(now limit.Instant, b *bucket, id int, c class, ids []int, service limit.Instant, p window.Policy) limit.Instant {
 	if m.ring.from[id] == probesOnly {

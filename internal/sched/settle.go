@@ -14,7 +14,7 @@ func (m *Machine) Sent(now limit.Instant, p *Permit) {
 	m.changed(now, p.bucket)
 }
 
-// Answer ends a permit with the answer's head, and gives what it taught.
+// Answer ends a permit with the answer's head and returns what it taught.
 func (m *Machine) Answer(now limit.Instant, p *Permit, a window.Answer) window.Lesson {
 	app, method := m.use(p.bucket, p.Key)
 	if n := p.bucket.parts; n > 1 {
@@ -59,7 +59,7 @@ func (m *Machine) Stands(now limit.Instant, p *Permit) bool {
 	return !p.hold.Stopped(now) && (p.Key < 0 || !m.ring.keys[p.Key].disabled)
 }
 
-// StandsUntil gives by when a call that was admitted has to be sent: Never
+// StandsUntil returns by when a call that was admitted has to be sent: Never
 // without a store. A lease's charge may have expired before a later call
 // arrives, and what was admitted without the store others may have by then.
 func (m *Machine) StandsUntil(p *Permit) limit.Instant {

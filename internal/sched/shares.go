@@ -7,7 +7,7 @@ import (
 	"riftrelay/internal/window"
 )
 
-// furnish gives a new scope what its owner wants of it.
+// furnish returns a new scope what its owner wants of it.
 func (m *Machine) furnish(s *window.Scope, host, method string) *window.Scope {
 	if m.cfg.Shares != nil {
 		s.Allot(m.shares(host, method))
@@ -15,7 +15,7 @@ func (m *Machine) furnish(s *window.Scope, host, method string) *window.Scope {
 	return s
 }
 
-// shares gives what of a scope's windows each budget may use here: of what it
+// shares returns what of a scope's windows each budget may use here: of what it
 // may use at all, every replica has its part.
 func (m *Machine) shares(host, method string) []window.Share {
 	all := m.cfg.Shares(host, method)
@@ -75,7 +75,7 @@ func (m *Machine) roomExtra(now limit.Instant, l *lane, key int) int {
 	return room
 }
 
-// freeExtra gives when a lane of the bucket and class that only such limits hold
+// freeExtra returns when a lane of the bucket and class that only such limits hold
 // back is to be asked for.
 func (m *Machine) freeExtra(now limit.Instant, b *bucket, key, class int) limit.Instant {
 	at := limit.Never

@@ -10,7 +10,7 @@ import (
 // unsaved is how many calls of a scope may have gone between the saving and the
 // end of the process.
 //
-// Where calls waited, as many as the windows let go; else those that came
+// Where calls waited, as many as the windows let go; otherwise those that came
 // before the saving in as long a time, and half as many again: a process that
 // ends when it has nothing to do must not cost its successor a window.
 func unsaved(v limit.Saved, gap Gap, busy bool, burst float64) int {
@@ -68,7 +68,7 @@ func charged(v limit.Saved, n int, gap Gap) limit.Saved {
 	return v
 }
 
-// insert gives the list, oldest first, with c in it.
+// insert returns the list, oldest first, with c in it.
 func insert(list []limit.SavedCharge, c limit.SavedCharge) []limit.SavedCharge {
 	i := len(list)
 	for i > 0 && list[i-1].Age < c.Age {

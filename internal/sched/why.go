@@ -77,7 +77,7 @@ func (m *Machine) hindrance(now limit.Instant, l *lane, p window.Policy) Why {
 	return longer(best, Why{Key: -1, Part: Service, Why: b.service.Why(now)}).orNext(now)
 }
 
-// longer gives the one that lasts longer; a, if they end together.
+// longer returns the one that lasts longer; a, if they end together.
 func longer(a, b Why) Why {
 	if b.Until > a.Until {
 		return b

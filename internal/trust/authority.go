@@ -86,7 +86,7 @@ func Open(dir string, now func() time.Time) (*Authority, error) {
 // File is where the authority's certificate is, for clients to trust.
 func (a *Authority) File() string { return filepath.Join(a.dir, CertificateFile) }
 
-// Certificate gives the authority's own certificate.
+// Certificate returns the authority's own certificate.
 func (a *Authority) Certificate() *x509.Certificate {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -99,7 +99,7 @@ func (a *Authority) Fingerprint() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// current gives the authority's certificate, a new one before the old one ends.
+// current returns the authority's certificate, a new one before the old one ends.
 // Only the dates change: programs that trust the old one go on until its end.
 // The caller holds a.mu, or is Open.
 func (a *Authority) current() (*x509.Certificate, error) {

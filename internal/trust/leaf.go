@@ -15,7 +15,7 @@ const (
 	mostLeaves   = 1024 // kept; there are some forty names
 )
 
-// Leaf gives the certificate for a name one label under [Domain], with its key
+// Leaf returns the certificate for a name one label under [Domain], with its key
 // and the authority's own certificate. It is made at the first call and kept
 // until a third of its life is left. Any other name is an error.
 func (a *Authority) Leaf(name string) (*tls.Certificate, error) {

@@ -11,7 +11,7 @@ import (
 // every window.
 
 // aloneShare is the part of a limit that all replicas together use while the
-// store is away: the rest is for what they hear of late.
+// store is away: the rest is for what they hear too late.
 const aloneShare = 0.9
 
 // GoAlone has the windows judge, of which this replica, one of so many, may use
@@ -54,7 +54,7 @@ func (s *Scope) GoAlone(now limit.Instant, replicas int, j time.Duration) {
 	}
 }
 
-// share gives this replica's share of the window. One that is less than a call is
+// share returns this replica's share of the window. One that is less than a call is
 // a call at a time, the first not before from.
 func (w *window) share(from limit.Instant, l *leasing) int {
 	most := max(1, int(aloneShare*float64(w.n())))
@@ -83,7 +83,7 @@ const (
 	rareLasts = 4 // a turn can be used for a fourth of it
 )
 
-// next gives when a call may go.
+// next returns when a call may go.
 func (r *rare) next(now limit.Instant) limit.Instant {
 	if now < r.from.Add(r.lasts) {
 		return max(now, r.from)
@@ -98,7 +98,7 @@ func (r *rare) took(now limit.Instant) {
 	}
 }
 
-// during gives how many calls all replicas together start in d at most, spread
+// during returns how many calls all replicas together start in d at most, spread
 // evenly.
 func (w *window) during(d time.Duration) int {
 	return int(math.Ceil(float64(w.n()) * min(1, float64(d)/float64(w.quota.W))))
@@ -123,7 +123,7 @@ func (s *Scope) Rejoin(until limit.Instant) {
 // Apart reports whether the windows judge, the store being away.
 func (s *Scope) Apart() bool { return s.leasing != nil && s.leasing.alone }
 
-// uncapped gives when the cap lets one more call go; now if there is none.
+// uncapped returns when the cap lets one more call go; now if there is none.
 func (w *window) uncapped(now limit.Instant, kept time.Duration) limit.Instant {
 	n, on := w.capOf(now)
 	used := w.pending + w.own()

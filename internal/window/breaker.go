@@ -75,7 +75,7 @@ func (b *breaker) left(now, called limit.Instant, enough int) bool {
 	return true
 }
 
-// eased gives the level at now and since when it holds: a step lower for each
+// eased returns the level at now and since when it holds: a step lower for each
 // EaseAfter in which nothing has happened, whether there were calls or not.
 func (b *breaker) eased(now limit.Instant) (level int, since limit.Instant) {
 	since = b.since
@@ -142,7 +142,7 @@ func (b *breaker) restore(now limit.Instant, v limit.Saved, elapsed time.Duratio
 // scope halves its limits.
 func (s *Scope) Tolerate(n int) { s.breaker.tolerated = n }
 
-// n gives how many calls the window is used for: its limit, or less after
+// n returns how many calls the window is used for: its limit, or less after
 // violations.
 func (w *window) n() int { return max(1, w.quota.N>>w.halved) }
 

@@ -30,7 +30,7 @@ type Share struct {
 // Allot sets the shares of the budgets, that of budget 1 first.
 func (s *Scope) Allot(shares []Share) { s.shares = shares }
 
-// shareOf gives how many calls of a window of n a share of it is: at least one.
+// shareOf returns how many calls of a window of n a share of it is: at least one.
 func shareOf(share float64, n int) int {
 	const slip = 1e-9 // 0.07 of 100 is 7
 	return max(1, int(math.Ceil(share*float64(n)-slip)))
@@ -84,7 +84,7 @@ func (s *Scope) extras(now limit.Instant, budgets []uint16, buf []*window) []*wi
 	return buf
 }
 
-// makeCeilings sees to it that calls can be charged on the ceilings of the budgets.
+// makeCeilings makes the ceilings of the budgets on which calls are to be charged.
 func (s *Scope) makeCeilings(now limit.Instant, budgets []uint16) {
 	for _, budget := range budgets {
 		for _, w := range s.windows {
@@ -109,7 +109,7 @@ func (w *window) hasCeiling(budget uint16) bool {
 	return found
 }
 
-// ceiling gives that of a budget on the window, made if need be, with the
+// ceiling returns that of a budget on the window, made if need be, with the
 // limit that follows from what the window is used for now.
 func (w *window) ceiling(now limit.Instant, budget uint16, share float64) *window {
 	n := shareOf(share, w.n())

@@ -7,7 +7,7 @@ import (
 	"riftrelay/internal/limit"
 )
 
-// othersIn gives how many calls of others are charged on the application's
+// othersIn returns how many calls of others are charged on the application's
 // first window.
 func (r *rig) othersIn(now limit.Instant) int { return r.app.State(now, j150).Windows[0].Others }
 

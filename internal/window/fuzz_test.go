@@ -7,7 +7,7 @@ import (
 	"riftrelay/internal/limit"
 )
 
-// FuzzLearn gives any answer to one of many calls: charges never go below
+// FuzzLearn returns any answer to one of many calls: charges never go below
 // nothing, calls go only where there is room, and everything ends.
 func FuzzLearn(f *testing.F) {
 	for _, g := range goldenAnswers(f) {

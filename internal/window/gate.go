@@ -21,10 +21,10 @@ type Gate struct {
 }
 
 // soloPatience is how long the others wait for the answer of one that went
-// alone. Then the next one goes alone: nobody waits for ever.
+// alone. Then the next one goes alone: nobody waits forever.
 const soloPatience = 5 * time.Second
 
-// Next gives the earliest moment at which a call may pass.
+// Next returns the earliest moment at which a call may pass.
 func (g *Gate) Next(now limit.Instant) limit.Instant {
 	at := max(now, g.until)
 	if g.solo && g.soloBy != nil {
@@ -51,7 +51,7 @@ func (g *Gate) leave(h *Hold) {
 	}
 }
 
-// strike notes a 429 that came now to a call sent at sentAt, and gives how many
+// strike notes a 429 that came now to a call sent at sentAt and returns how many
 // there have been in a row. The answers of calls that were under way together
 // are one strike.
 func (g *Gate) strike(now, sentAt limit.Instant) int {
@@ -72,7 +72,7 @@ func (g *Gate) stop(until limit.Instant, kind limit.Kind) (longer bool) {
 	return longer
 }
 
-// Opens gives the end of the stop in force; now when there is none.
+// Opens returns the end of the stop in force; now when there is none.
 func (g *Gate) Opens(now limit.Instant) limit.Instant { return max(now, g.until) }
 
 // stoppedSince reports whether a call that passed at t would not have, had it
@@ -89,7 +89,7 @@ func (g *Gate) passed(sentAt limit.Instant) {
 	}
 }
 
-// Cooldown gives what is left of a stop after a 429, and its cause.
+// Cooldown returns what is left of a stop after a 429, and its cause.
 func (g *Gate) Cooldown(now limit.Instant) (time.Duration, limit.Kind) {
 	if g.kind == limit.NotLimited || g.until <= now {
 		return 0, limit.NotLimited
@@ -97,7 +97,7 @@ func (g *Gate) Cooldown(now limit.Instant) (time.Duration, limit.Kind) {
 	return g.until.Sub(now), g.kind
 }
 
-// backoff gives the n-th wait in a row, from 1, when nothing says how long: 1,
+// backoff returns the n-th wait in a row, from 1, when nothing says how long: 1,
 // 2, 4 … 30 s, each up to a quarter longer by random, from 0 to 1.
 func backoff(n int, random float64) time.Duration {
 	const most = 30 * time.Second

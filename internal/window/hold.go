@@ -88,7 +88,7 @@ func (h *Hold) pass(now limit.Instant, g *Gate) {
 	}
 }
 
-// Taken gives when the call was admitted.
+// Taken returns when the call was admitted.
 func (h *Hold) Taken() limit.Instant { return h.taken }
 
 // Stopped reports whether a 429 has stopped one of the call's scopes since it
@@ -146,7 +146,7 @@ func (h *Hold) Settle(now limit.Instant, j time.Duration) (u limit.Instant) {
 	return min(now, h.sentAt.Add(j))
 }
 
-// Latest gives by when a call that was sent has arrived: u, if it gets no
+// Latest returns by when a call that was sent has arrived: u, if it gets no
 // answer.
 func (h *Hold) Latest() limit.Instant { return h.latest }
 

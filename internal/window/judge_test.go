@@ -69,7 +69,7 @@ func header(windows []*edgeWindow) (limits, counts string) {
 	return strings.Join(ls, ","), strings.Join(cs, ",")
 }
 
-// answer gives what the edge answers to a call that it has just counted.
+// answer returns what the edge answers to a call that it has just counted.
 func (e *edge) answer(ok bool) Answer {
 	a := Answer{Status: 200}
 	a.AppLimit, a.AppCount = header(e.app)
@@ -110,7 +110,7 @@ func (e *edge) change(rng *rand.Rand) {
 	}
 }
 
-// judge gives the first interval of a window's length that held more arrivals
+// judge returns the first interval of a window's length that held more arrivals
 // than the limit which the client knew when it admitted the last of them.
 func (e *edge) judge() error {
 	for _, w := range slices.Concat(e.app, e.method, e.gone) {

@@ -33,7 +33,7 @@ type Lesson struct {
 	Tripped bool
 	// AppTighter and MethodTighter say that the application, or the method or
 	// its service, allows less than had been thought, or nothing for a while:
-	// calls that wait may have no chance any more.
+	// calls that wait may have no chance any longer.
 	AppTighter, MethodTighter bool
 }
 
@@ -135,7 +135,7 @@ func (a *Answer) roomInApp() bool {
 	return true
 }
 
-// fullUntil gives the end of the longest of Riot's windows that are full: by
+// fullUntil returns the end of the longest of Riot's windows that are full: by
 // its counts, or else by our charges.
 func fullUntil(now limit.Instant, counts string, windows []*window, j time.Duration) (end limit.Instant, full bool) {
 	var buf [limit.MaxQuotas]limit.Quota

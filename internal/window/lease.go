@@ -50,7 +50,7 @@ func (s *Scope) Lease(needed bool, phase float64) {
 // SetPhase sets the phase of Lease.
 func (s *Scope) SetPhase(phase float64) { s.leasing.phase = phase }
 
-// next gives when a lease of the class can be used; Never when one has to be
+// next returns when a lease of the class can be used; Never when one has to be
 // asked for first. High priority makes do with normal's.
 func (l *leasing) next(now limit.Instant, high bool) limit.Instant {
 	at := l.first(now, limit.ClassIndex(high))
@@ -69,7 +69,7 @@ func (l *leasing) first(now limit.Instant, class int) limit.Instant {
 	return limit.Never
 }
 
-// take gives a lease that can be used at now.
+// take returns a lease that can be used at now.
 func (l *leasing) take(now limit.Instant, high bool) (Lease, bool) {
 	for _, class := range [...]int{limit.ClassIndex(high), 0, 1} { // the last for a turn of normal's that skips pacing
 		for i, x := range l.free[class] {
@@ -93,7 +93,7 @@ func (s *Scope) Grant(high bool, x Lease) {
 	l.free[class] = slices.Insert(l.free[class], i, x)
 }
 
-// Spare takes the leases out that can't be used any more, and those beyond what
+// Spare takes the leases out that can't be used any longer, and those beyond what
 // is wanted, by class.
 func (s *Scope) Spare(now limit.Instant, wanted [2]int) (spare []Lease) {
 	l := s.leasing
@@ -119,7 +119,7 @@ func (s *Scope) Asking(n [2]int) {
 	s.leasing.asked[1] += n[1]
 }
 
-// Outstanding gives the leases of a class, and those being asked for.
+// Outstanding returns the leases of a class, and those being asked for.
 func (s *Scope) Outstanding(class int) int {
 	return len(s.leasing.free[class]) + s.leasing.asked[class]
 }
@@ -129,7 +129,7 @@ func (s *Scope) AskAgain(class int, at limit.Instant, why limit.WaitKind) {
 	s.leasing.again[class], s.leasing.why[class] = at, why
 }
 
-// AskAt gives when a class may ask.
+// AskAt returns when a class may ask.
 func (s *Scope) AskAt(class int) limit.Instant { return s.leasing.again[class] }
 
 // Adopt takes over what the store knows, which may be more than was learned
@@ -205,7 +205,7 @@ func (s *Scope) nthLeased(now, from limit.Instant, k int) limit.Instant {
 	return at
 }
 
-// Leased gives the lease that the call goes on, if any.
+// Leased returns the lease that the call goes on, if any.
 func (h *Hold) Leased() (Lease, bool) { return h.leased, h.leased.By != 0 }
 
 // among adds to an own window's state what the store knows of it.

@@ -54,7 +54,7 @@ const (
 // NewMargin makes a margin of which nothing has been learned.
 func NewMargin(b Bounds) *Margin { return &Margin{bounds: b, j: max(b.Start, b.Min)} }
 
-// J gives the margin in force.
+// J returns the margin in force.
 func (m *Margin) J() time.Duration { return m.j }
 
 // Answered learns from a call whose answer's head came at now, took after its

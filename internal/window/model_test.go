@@ -57,7 +57,7 @@ func (m *model) after(d time.Duration, do func()) {
 	heap.Push(&m.due, appointment{m.now.Add(d), do})
 }
 
-// upTo gives a random time below d.
+// upTo returns a random time below d.
 func (m *model) upTo(d time.Duration) time.Duration { return time.Duration(m.rng.Int64N(int64(d))) }
 
 func (m *model) chance(p float64) bool { return m.rng.Float64() < p }
@@ -146,7 +146,7 @@ func (m *model) up() time.Duration {
 	return m.least + m.upTo(m.policy.Margin)
 }
 
-// down gives the delay of an answer: mostly short, sometimes slow, now and
+// down returns the delay of an answer: mostly short, sometimes slow, now and
 // then hung.
 func (m *model) down() time.Duration {
 	switch {

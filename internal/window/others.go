@@ -66,7 +66,7 @@ func (w *window) full(now limit.Instant, underWay bool, kept time.Duration) (unt
 		return end, ours+o.reserve(now, w.n(), w.quota.W) >= w.n()
 	}
 	// A call that hangs since before tells nothing of the new window, and one
-	// that went for its count is waited for in reason: nobody waits for ever.
+	// that went for its count is waited for in reason: nobody waits forever.
 	patience := end.Add(soloPatience)
 	if !underWay || now >= patience {
 		return 0, false

@@ -15,7 +15,7 @@ type pace struct {
 	started bool
 }
 
-// next gives the earliest moment for the next call when the window of n calls
+// next returns the earliest moment for the next call when the window of n calls
 // holds used charges and the share burst of it needs no pacing.
 func (p *pace) next(now limit.Instant, used, n int, burst float64) limit.Instant {
 	if !p.started || float64(used) < burst*float64(n) {
@@ -26,7 +26,7 @@ func (p *pace) next(now limit.Instant, used, n int, burst float64) limit.Instant
 
 // grant notes a call at now. j is the margin, and held is until when charges
 // held the call back: what is late for them alone, within the variation of the
-// delay, is made up for, else the slots would follow the slowest answers.
+// delay, is made up for, otherwise the slots would follow the slowest answers.
 func (p *pace) grant(now limit.Instant, w time.Duration, n int, j time.Duration, held limit.Instant) {
 	t := w / time.Duration(n)
 	slack := max(2*time.Millisecond, min(j, t))

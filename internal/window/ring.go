@@ -27,7 +27,7 @@ func (e entry) last() limit.Instant { return e.first + limit.Instant(e.span) }
 
 const maxSpan = 4 * time.Second // what entry.span can hold
 
-// spanOf gives the width of the entries of a window of length w: max(1 ms,
+// spanOf returns the width of the entries of a window of length w: max(1 ms,
 // w/512).
 func spanOf(w time.Duration) time.Duration {
 	return min(max(time.Millisecond, w/512), maxSpan)
@@ -83,7 +83,7 @@ func (r *ring) drop(n int) {
 	}
 }
 
-// latest gives the time of the last charge; 0 when there is none.
+// latest returns the time of the last charge; 0 when there is none.
 func (r *ring) latest() limit.Instant {
 	if r.len == 0 {
 		return 0

@@ -11,7 +11,7 @@ import (
 // rounded up to the next.
 const savedSpans = 64
 
-// Save gives what is to be restored after a restart.
+// Save returns what is to be restored after a restart.
 func (s *Scope) Save(now limit.Instant, j time.Duration) limit.Saved {
 	v := s.Gate.save(now)
 	s.breaker.save(now, &v)
@@ -103,7 +103,7 @@ func (g *Gate) save(now limit.Instant) limit.Saved {
 	return limit.Saved{Stop: left, Cause: cause, Strikes: min(g.strikes, 64)}
 }
 
-// Save gives what is to be restored of a stop for all keys.
+// Save returns what is to be restored of a stop for all keys.
 func (g *Gate) Save(now limit.Instant) limit.Saved { return g.save(now) }
 
 // Restore takes over a stop that was saved elapsed ago.

@@ -40,7 +40,7 @@ func (s *Scope) sort() {
 	slices.SortFunc(s.windows, func(a, b *window) int { return cmp.Compare(a.quota.W, b.quota.W) })
 }
 
-// Shortest gives the length of the shortest window; 0 without one.
+// Shortest returns the length of the shortest window; 0 without one.
 func (s *Scope) Shortest() time.Duration {
 	if len(s.windows) == 0 {
 		return 0
@@ -48,7 +48,7 @@ func (s *Scope) Shortest() time.Duration {
 	return s.windows[0].quota.W
 }
 
-// Step gives the distance of calls that are spread evenly over all windows; 0
+// Step returns the distance of calls that are spread evenly over all windows; 0
 // without one.
 func (s *Scope) Step() (d time.Duration) {
 	for _, w := range s.windows {
@@ -57,7 +57,7 @@ func (s *Scope) Step() (d time.Duration) {
 	return d
 }
 
-// Next gives the earliest moment at which every one of the scopes lets one
+// Next returns the earliest moment at which every one of the scopes lets one
 // more call go; now when that is at once, Never when it hangs on calls under
 // way. Nil scopes are skipped.
 func (s *Scope) Next(now limit.Instant, p Policy) limit.Instant {

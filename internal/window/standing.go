@@ -5,13 +5,13 @@ import "riftrelay/internal/limit"
 // Standing is what an answer can change of a scope's limits: taken before and
 // after, it shows what did.
 type Standing struct {
-	Told   bool // by Riot; else the quotas are assumed, or of a process before
+	Told   bool // by Riot; otherwise the quotas are assumed, or of a process before
 	Halved int  // how often the limits are, after violations
 	quotas [limit.MaxQuotas]limit.Quota
 	n      int
 }
 
-// Standing gives how the scope's limits stand.
+// Standing returns how the scope's limits stand.
 func (s *Scope) Standing() Standing {
 	st := Standing{Told: s.toldBy != 0, Halved: s.breaker.level, n: min(len(s.windows), limit.MaxQuotas)}
 	for i := range st.n {
@@ -20,13 +20,13 @@ func (s *Scope) Standing() Standing {
 	return st
 }
 
-// Halved gives how often the scope's limits are halved, after violations.
+// Halved returns how often the scope's limits are halved, after violations.
 func (s *Scope) Halved() int { return s.breaker.level }
 
 // Quotas lists the limits, shortest window first.
 func (st *Standing) Quotas() []limit.Quota { return st.quotas[:st.n] }
 
-// Of gives the limit of the window that is as long as that of q.
+// Of returns the limit of the window that is as long as that of q.
 func (st *Standing) Of(q limit.Quota) (same limit.Quota, found bool) {
 	for _, same = range st.Quotas() {
 		if same.W == q.W {

@@ -6,7 +6,7 @@ import (
 
 // What answers taught is told to a Store, as far as it doesn't know.
 
-// Teach gives what the answer to the call taught of the application's scope and
+// Teach returns what the answer to the call taught of the application's scope and
 // of the method's, for a Store.
 func (h *Hold) Teach(now limit.Instant, a Answer, l Lesson, app, method *Scope) [2]limit.Fact {
 	counted := a.Status < 300 || a.Status == 404
@@ -55,7 +55,7 @@ const (
 	AtOnce                   // others wait for it, or go wrong without it
 )
 
-// Urgency gives that of what a call taught, by the store's last view.
+// Urgency returns that of what a call taught, by the store's last view.
 func (s *Scope) Urgency(f limit.Fact) Urgency {
 	l := s.leasing
 	if l == nil {

@@ -51,7 +51,7 @@ func newWindow(q limit.Quota) *window {
 	return &window{quota: q, span: spanOf(q.W), kept: extreme{memory: 2 * q.W}}
 }
 
-// keep gives the margin that the charges need, which is the greatest since the
+// keep returns the margin that the charges need, which is the greatest since the
 // oldest of them was sent: a way that was slow then is no quicker for being
 // quick now.
 func (w *window) keep(now limit.Instant, j time.Duration) time.Duration {
@@ -60,7 +60,7 @@ func (w *window) keep(now limit.Instant, j time.Duration) time.Duration {
 	return w.kept.value
 }
 
-// expire drops what has expired at now, and gives the margin for the rest.
+// expire drops what has expired at now and returns the margin for the rest.
 func (w *window) expire(now limit.Instant, j time.Duration) (kept time.Duration) {
 	kept = w.keep(now, j)
 	t := now.Add(-w.quota.W)
@@ -143,7 +143,7 @@ func (w *window) rate(now limit.Instant) int {
 	return w.n()
 }
 
-// paced gives when the schedule lets the next call go, or the share of the
+// paced returns when the schedule lets the next call go, or the share of the
 // window that needs none has room.
 func (w *window) paced(now limit.Instant, used int, burst float64, kept time.Duration) limit.Instant {
 	n := w.rate(now)
@@ -172,7 +172,7 @@ func (w *window) rings(kept time.Duration) [3]lasting {
 	return [...]lasting{{&w.sent, w.quota.W + kept}, {&w.answered, w.quota.W}, {&w.others.ring, w.quota.W}}
 }
 
-// emptied gives the moment at which all present charges that have an expiry have
+// emptied returns the moment at which all present charges that have an expiry have
 // expired.
 func (w *window) emptied(kept time.Duration) (at limit.Instant) {
 	for _, r := range w.rings(kept) {
@@ -267,8 +267,8 @@ func times(d time.Duration, n int) time.Duration {
 	return time.Duration(n) * d
 }
 
-// end gives when Riot's present window is over at the latest: a length after
-// it opened, where that was seen, else a length from now.
+// end returns when Riot's present window is over at the latest: a length after
+// it opened, where that was seen, otherwise a length from now.
 func (w *window) end(now limit.Instant) limit.Instant {
 	if w.opened != 0 && w.opened.Add(w.quota.W) > now {
 		return w.opened.Add(w.quota.W)

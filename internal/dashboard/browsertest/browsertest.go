@@ -20,7 +20,7 @@ import (
 )
 
 // Run runs a script, as "page.mjs", with what env ("NAME=value") adds to the
-// environment, and gives what it printed. The test fails if the script does, or
+// environment and returns what it printed. The test fails if the script does, or
 // takes longer than patience.
 func Run(t *testing.T, script string, patience time.Duration, env ...string) string {
 	t.Helper()
