@@ -57,7 +57,7 @@ func oddReply(q *Ask, next func() int) limit.Reply {
 }
 
 // Whatever a store answers within what is allowed, no more calls go than it
-// has granted, none waits for ever once it answers as it should, and nothing
+// has granted, none waits forever once it answers as it should, and nothing
 // breaks. Inputs are short: for each one that is new Go's fuzzer tries to leave
 // out every part of it, which are as many tries as its length squared, and none
 // of them is counted. TestReplied has the long ones.
