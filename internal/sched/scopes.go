@@ -30,8 +30,19 @@ func (m *Machine) bucket(now limit.Instant, r Request) *bucket {
 	h.endpoints[b.endpoint.api] = b.endpoint
 	b.endpoint.buckets++
 	b.set.buckets = append(b.set.buckets, b)
+	if name := m.alias(r); name != "" {
+		m.shared[name] = b.set
+	}
 	m.buckets[id] = b
 	return b
+}
+
+// alias returns what Config.Alias calls the method, "" if it shares no limit.
+func (m *Machine) alias(r Request) string {
+	if m.cfg.Alias == nil {
+		return ""
+	}
+	return m.cfg.Alias(r.Host, r.Method)
 }
 
 func (m *Machine) newHost(name string) *host {
@@ -40,6 +51,8 @@ func (m *Machine) newHost(name string) *host {
 	return h
 }
 
+// newBucket makes a bucket that the machine doesn't know: a query needs one to
+// ask about a method that was never called.
 func (m *Machine) newBucket(h *host, r Request) *bucket {
 	keys := len(m.ring.keys)
 	if r.Keyless {
@@ -49,16 +62,7 @@ func (m *Machine) newBucket(h *host, r Request) *bucket {
 	if m.cfg.Parts != nil {
 		b.parts = max(1, m.cfg.Parts(r.Host, r.Method))
 	}
-	if m.cfg.Alias != nil {
-		if name := m.cfg.Alias(r.Host, r.Method); name != "" {
-			b.set = m.shared[name]
-			if b.set == nil {
-				b.set = &scopeSet{scopes: make([]*window.Scope, keys)}
-				m.shared[name] = b.set
-			}
-		}
-	}
-	if b.set == nil {
+	if b.set = m.shared[m.alias(r)]; b.set == nil {
 		b.set = &scopeSet{scopes: make([]*window.Scope, keys)}
 	}
 	return b
