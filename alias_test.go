@@ -15,10 +15,7 @@ import (
 // of it.
 func TestSharedBudget(t *testing.T) {
 	const tft = "https://euw1.api.riotgames.com/tft/summoner/v1/summoners/by-puuid/p"
-	aliases, err := riftrelay.ParseAliases("tft/summoner/v1@euw1,eun1,tr1,ru")
-	if err != nil {
-		t.Fatal(err)
-	}
+	aliases := []riftrelay.Alias{{Path: "/tft/summoner/v1", Hosts: []string{"euw1", "eun1", "tr1", "ru"}}}
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, riotsim.Config{
 			AppLimits: []riotsim.Rule{{Limit: riotsim.Large}}, MethodLimits: []riotsim.Rule{{Limit: "60:10"}},
@@ -42,16 +39,4 @@ func TestSharedBudget(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestParseAliases(t *testing.T) {
-	got, err := riftrelay.ParseAliases(" /tft/summoner/v1/@euw1, ru ;tft/match/v1@asia,sea;")
-	if err != nil || len(got) != 2 || got[0].Path != "/tft/summoner/v1" || got[0].Hosts[1] != "ru" || got[1].Path != "/tft/match/v1" {
-		t.Errorf("%+v, %v", got, err)
-	}
-	for _, bad := range []string{"tft@euw1", "@euw1,ru", "tft", "tft@euw1,,ru"} {
-		if _, err := riftrelay.ParseAliases(bad); err == nil || !strings.Contains(err.Error(), bad) {
-			t.Errorf("%q: %v", bad, err)
-		}
-	}
 }

@@ -54,29 +54,6 @@ const NoBudget = "default"
 // MaxBudgets bounds the budgets, and the overrides of each.
 const MaxBudgets = 250
 
-// ParseOverrides reads "kr:lol/match/v5=0.2,lol/league=0.5": the form
-// [host:]path=share, several separated by commas.
-func ParseOverrides(s string) ([]ShareOverride, error) {
-	var list []ShareOverride
-	for item := range strings.SplitSeq(s, ",") {
-		if item = strings.TrimSpace(item); item == "" {
-			continue
-		}
-		where, text, ok := strings.Cut(item, "=")
-		host, path, hosted := strings.Cut(where, ":")
-		if !hosted {
-			host, path = "", where
-		}
-		o := ShareOverride{Host: strings.TrimSpace(host), Path: "/" + strings.Trim(strings.TrimSpace(path), "/")}
-		share, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-		if o.Share = share; !ok || err != nil || hosted && o.Host == "" || !validShare(share) {
-			return nil, fmt.Errorf("riftrelay: invalid budget override %q: want [host:]path=share with a share above 0 and at most 1, as in kr:lol/match/v5=0.2", item)
-		}
-		list = append(list, o)
-	}
-	return list, nil
-}
-
 func validShare(share float64) bool { return share > 0 && share <= 1 } // also refuses NaN
 
 // check reports what is wrong with a budget for calls of a table, which field

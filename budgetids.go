@@ -1,7 +1,6 @@
 package riftrelay
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -169,26 +168,6 @@ func (l *Limiter) isHard(id uint16) bool {
 type Alias struct {
 	Path  string   // "/tft/summoner/v1": the methods whose templates begin so
 	Hosts []string // two or more
-}
-
-// ParseAliases reads "tft/summoner/v1@euw1,eun1,tr1,ru; tft/match/v1@asia,sea".
-func ParseAliases(s string) ([]Alias, error) {
-	var aliases []Alias
-	for item := range strings.SplitSeq(s, ";") {
-		if item = strings.TrimSpace(item); item == "" {
-			continue
-		}
-		path, hosts, ok := strings.Cut(item, "@")
-		a := Alias{Path: "/" + strings.Trim(strings.TrimSpace(path), "/")}
-		for h := range strings.SplitSeq(hosts, ",") {
-			a.Hosts = append(a.Hosts, strings.TrimSpace(h))
-		}
-		if !ok || !a.valid() {
-			return nil, fmt.Errorf("riftrelay: invalid shared limit %q: want path@host,host, as in tft/summoner/v1@euw1,eun1", item)
-		}
-		aliases = append(aliases, a)
-	}
-	return aliases, nil
 }
 
 func (a Alias) valid() bool {

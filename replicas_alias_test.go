@@ -15,10 +15,7 @@ import (
 // Replicas don't exceed a budget that spans hosts (R8): each host has its part.
 func TestReplicasShareABudgetOverHosts(t *testing.T) {
 	const tft = "https://euw1.api.riotgames.com/tft/summoner/v1/summoners/by-puuid/p"
-	aliases, err := riftrelay.ParseAliases("tft/summoner/v1@euw1,eun1,ru")
-	if err != nil {
-		t.Fatal(err)
-	}
+	aliases := []riftrelay.Alias{{Path: "/tft/summoner/v1", Hosts: []string{"euw1", "eun1", "ru"}}}
 	synctest.Test(t, func(t *testing.T) {
 		cfg := oneLimit(riotsim.Large)
 		cfg.MethodLimits = []riotsim.Rule{{Limit: "60:10"}}

@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -83,27 +81,6 @@ func retryPolicy(t tried) retryReason {
 // tournament codes, which must not double (R21).
 func repeatable(req *http.Request) bool {
 	return (req.Method == http.MethodGet || req.Method == http.MethodHead || req.Method == "") && (req.Body == nil || req.Body == http.NoBody)
-}
-
-// ParseRetry reads "502,503,504,reset,timeout": any of them, in any order.
-func ParseRetry(s string) (Retry, error) {
-	var r Retry
-	for item := range strings.SplitSeq(s, ",") {
-		switch item = strings.TrimSpace(item); item {
-		case "":
-		case "reset":
-			r.Reset = true
-		case "timeout":
-			r.Timeout = true
-		default:
-			n, err := strconv.Atoi(item)
-			if err != nil || n < 500 || n > 599 {
-				return Retry{}, fmt.Errorf("riftrelay: invalid retry condition %q: want 5xx codes, reset or timeout", item)
-			}
-			r.Statuses = append(r.Statuses, n)
-		}
-	}
-	return r, nil
 }
 
 // wants reports whether a try that ended so is worth another. sent says that

@@ -196,9 +196,7 @@ func newOverHTTP2(t *testing.T, sim riotsim.Config, retry string, script func(in
 	base := riftrelay.NewBase(riftrelay.BaseOptions{RootCAs: roots})
 	t.Cleanup(func() { l.Close(); base.CloseIdleConnections() })
 	rt := &riftrelay.Transport{Limiter: l, Base: base, Upstream: "https://" + o.up.listener.Addr().String(), Timeout: 5 * time.Second}
-	if rt.Retry, err = riftrelay.ParseRetry(retry); err != nil {
-		t.Fatal(err)
-	}
+	rt.Retry = retryOf(retry)
 	o.client = &http.Client{Transport: rt}
 	return o
 }

@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -166,9 +165,9 @@ func (d *draft) budgetOverrides(id string) value {
 
 // override adds overrides to the budget id. The last one for a host and path counts.
 func (d *draft) override(id, text string) error {
-	list, err := riftrelay.ParseOverrides(text)
+	list, err := parseOverrides(text)
 	if err != nil {
-		return errors.New(strings.TrimPrefix(err.Error(), "riftrelay: "))
+		return err
 	}
 	b := d.budget(id)
 	err = nil

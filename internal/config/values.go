@@ -223,7 +223,7 @@ func retry(to *riftrelay.Retry) value {
 	return value{
 		allowed: "500 to 599, reset and timeout, separated by commas",
 		read: func(text string) error {
-			r, err := riftrelay.ParseRetry(text)
+			r, err := parseRetry(text)
 			if err != nil {
 				return errNotAllowed
 			}
@@ -237,7 +237,7 @@ func aliases(to *[]riftrelay.Alias) value {
 	return value{
 		allowed: "path@host,host with two hosts or more, several separated by semicolons",
 		read: func(text string) error {
-			a, err := riftrelay.ParseAliases(text)
+			a, err := parseAliases(text)
 			if err != nil {
 				return errNotAllowed
 			}
