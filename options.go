@@ -158,7 +158,7 @@ func (p Pacing) Share() float64 {
 // PACING has them.
 func (p Pacing) String() string {
 	switch {
-	case p == PacingBalanced:
+	case p.Share() == balancedShare:
 		return "balanced"
 	case p == PacingSpread:
 		return "spread"

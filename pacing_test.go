@@ -23,6 +23,7 @@ func TestPacing(t *testing.T) {
 		{riftrelay.PacingShare(0), 0, "spread"},
 		{riftrelay.PacingShare(math.NaN()), 0, "spread"},
 		{riftrelay.PacingShare(0.25), 0.25, "0.25"},
+		{riftrelay.PacingShare(0.5), 0.5, "balanced"},
 		{riftrelay.PacingShare(0.999), 1, "burst"},
 		{riftrelay.PacingShare(2), 1, "burst"},
 	} {

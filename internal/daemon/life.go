@@ -188,7 +188,7 @@ func (r *relay) announce() {
 		r.log.Info("clients need a token", "clients", clientNames(r.settings.Clients))
 	}
 	r.log.Info("riftrelay serves", "relay", r.front.listener.Addr().String(), "admin", admin, "page", pageURL(admin),
-		"keys", len(keys), "names", listed(keyNames(keys)), "pacing", r.settings.Pacing,
+		"keys", len(keys), "names", listed(keyNames(keys)), "pacing", r.settings.Pacing.String(),
 		"upstream", r.settings.UpstreamURL, "version", config.BuildVersion())
 	if r.certificate != nil {
 		r.log.Info("the relay's port speaks TLS only", "certificate", r.settings.CertFile, "until", r.certificate.until())
