@@ -91,7 +91,7 @@ func (p *printer) style(code, s string) string {
 func (p *printer) printf(format string, args ...any) { p.WriteString(fmt.Sprintf(format, args...)) }
 
 func (p *printer) head(s *State) {
-	p.printf("%s  %s  pacing %s  J %s  queued %d  in flight %d", p.style("1", "riftrelay"), s.At.Format(time.TimeOnly), riftrelay.PacingShare(s.Pacing), inWords(s.Margin), s.Queued, s.InFlight)
+	p.printf("%s  %s  pacing %s  margin %s  queued %d  in flight %d", p.style("1", "riftrelay"), s.At.Format(time.TimeOnly), riftrelay.PacingShare(s.Pacing), inWords(s.Margin), s.Queued, s.InFlight)
 	if s.Draining {
 		p.WriteString("  " + p.style("33", "draining"))
 	}

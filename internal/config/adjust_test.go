@@ -15,7 +15,7 @@ func TestWhatTheFirstVersionAccepts(t *testing.T) {
 		want    string // in force
 		warning string
 	}{
-		"no margin":        {"ADDITIONAL_WINDOW_SIZE", "0", "1ms", `ADDITIONAL_WINDOW_SIZE is "0": 1ms is used`},
+		"no margin":        {"ADDITIONAL_WINDOW_SIZE", "0", "1ms", `MARGIN is "0": 1ms is used`},
 		"none in seconds":  {"ADDITIONAL_WINDOW_SIZE", "0s", "1ms", `1ms is used`},
 		"a short margin":   {"ADDITIONAL_WINDOW_SIZE", "500us", "1ms", `1ms is used`},
 		"a long margin":    {"ADDITIONAL_WINDOW_SIZE", "2h", "1m", `1m is used`},

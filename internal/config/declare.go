@@ -142,14 +142,14 @@ func declare(in *Invocation, d *draft) []setting {
 			value: tolerantQuotas(&s.DefaultAppLimit),
 		},
 		{
-			name: "ADDITIONAL_WINDOW_SIZE", group: groupLimits, def: shortDuration(riftrelay.DefaultMargin), help: "longest way of a call to Riot",
+			name: "MARGIN", aliases: []string{"ADDITIONAL_WINDOW_SIZE"}, group: groupLimits, def: shortDuration(riftrelay.DefaultMargin), help: "longest way of a call to Riot",
 			more: "A call counts against a window until the window's length after its answer, or after its sending plus this time, whichever is earlier. " +
-				"Where every answer takes longer, and for a while after a 429 of the relay's own making, the time is longer too, up to `J_MAX`.",
+				"Where every answer takes longer, and for a while after a 429 of the relay's own making, the time is longer too, up to `MARGIN_MAX`.",
 			value: within(&s.Margin, time.Millisecond, time.Minute, ""),
 		},
 		{
-			name: "J_MAX", group: groupLimits, help: "the most that it grows to", unset: shortDuration(riftrelay.DefaultMaxMargin),
-			more:  "Empty: 2s, or `ADDITIONAL_WINDOW_SIZE` if that is more. Equal to `ADDITIONAL_WINDOW_SIZE`: it never grows.",
+			name: "MARGIN_MAX", aliases: []string{"J_MAX"}, group: groupLimits, help: "the longest that it becomes", unset: shortDuration(riftrelay.DefaultMaxMargin),
+			more:  "Empty: 2s, or `MARGIN` if that is more. Equal to `MARGIN`: it never grows.",
 			value: duration(&s.MaxMargin, time.Millisecond, time.Minute, ""),
 		},
 		{

@@ -45,7 +45,7 @@ func TestErrors(t *testing.T) {
 		{"flag without value", world{env: token}, []string{"--port"}, "--port: no value; allowed: --port=VALUE"},
 		{"argument", world{env: token}, []string{"serve", "x"}, "unexpected argument x"},
 		{"a port without its colon", world{env: token}, []string{"--listen-addr=8985"}, `LISTEN_ADDR is "8985"; allowed: host or host:port`},
-		{"a margin above J_MAX", world{env: token}, []string{"--j-max=1s", "--additional-window-size=2s"}, `J_MAX is "1s" (ADDITIONAL_WINDOW_SIZE is 2s, which is more); allowed: `},
+		{"a margin above its most", world{env: token}, []string{"--margin-max=1s", "--margin=2s"}, `MARGIN_MAX is "1s" (MARGIN is 2s, which is more); allowed: `},
 		{"nobody to ask", world{env: map[string]string{"ADMIN_ADDR": "off"}}, []string{"status"}, "ADMIN_ADDR is off, so there is nobody to ask; allowed: --addr"},
 		{"nobody to watch", world{env: map[string]string{"ADMIN_ADDR": "off"}}, []string{"top"}, "ADMIN_ADDR is off"},
 		{"the listeners' ports are one", world{env: token}, []string{"--port=8986"}, `ADMIN_ADDR is "127.0.0.1:8986" (the relay's own is localhost:8986); allowed: `},

@@ -45,7 +45,7 @@ func TestFromEnvSaysEachThingOnce(t *testing.T) {
 	}
 	changes := strings.Join(parts["Changes"], "\n")
 	for _, part := range []string{
-		"key 2 is the same as key 0", `ADDITIONAL_WINDOW_SIZE is "0": 1ms is used`, "168h is used", "10000000 is used", `no method "/lol/nothing/v1/x"`, `no method "/lol/nothing/v1/y"`,
+		"key 2 is the same as key 0", `MARGIN is "0": 1ms is used`, "168h is used", "10000000 is used", `no method "/lol/nothing/v1/x"`, `no method "/lol/nothing/v1/y"`,
 		"publishes port 9000", "RIFTRELAY_IMAGE is not read",
 	} {
 		if strings.Count(changes, part) != 1 {

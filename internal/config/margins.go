@@ -17,10 +17,10 @@ func given(name string, sources []source, known []setting) bool {
 	return false
 }
 
-// finishMargins puts the settings of J in order, ADDITIONAL_WINDOW_SIZE ≤ J_MAX: what isn't set gives way to what is.
+// finishMargins puts the settings of the margin in order, MARGIN ≤ MARGIN_MAX: what isn't set gives way to what is.
 func finishMargins(s *Settings, sources []source, known []setting, complain func(string, error)) {
 	given := func(name string) bool { return given(name, sources, known) }
-	const least, most = "ADDITIONAL_WINDOW_SIZE", "J_MAX"
+	const least, most = "MARGIN", "MARGIN_MAX"
 	if !given(most) {
 		s.MaxMargin = max(riftrelay.DefaultMaxMargin, s.Margin)
 	}

@@ -16,10 +16,10 @@ func TestMarginsInForce(t *testing.T) {
 		least, most time.Duration
 	}{
 		{nil, 150 * ms, 2 * time.Second},
-		{[]string{"--additional-window-size=3ms"}, 3 * ms, 2 * time.Second},
-		{[]string{"--additional-window-size=5s"}, 5 * time.Second, 5 * time.Second},
-		{[]string{"--j-max=2ms"}, 2 * ms, 2 * ms},
-		{[]string{"--additional-window-size=20ms", "--j-max=20ms"}, 20 * ms, 20 * ms},
+		{[]string{"--margin=3ms"}, 3 * ms, 2 * time.Second},
+		{[]string{"--margin=5s"}, 5 * time.Second, 5 * time.Second},
+		{[]string{"--margin-max=2ms"}, 2 * ms, 2 * ms},
+		{[]string{"--margin=20ms", "--margin-max=20ms"}, 20 * ms, 20 * ms},
 	}
 	for _, tt := range tests {
 		s := mustParse(t, world{env: map[string]string{"RIOT_TOKEN": "RGAPI-x"}}, tt.args...).Settings
@@ -27,7 +27,7 @@ func TestMarginsInForce(t *testing.T) {
 			t.Errorf("%q: %v, %v; want %v, %v", tt.args, s.Margin, s.MaxMargin, tt.least, tt.most)
 		}
 		for _, e := range s.Effective() {
-			want, ok := map[string]time.Duration{"ADDITIONAL_WINDOW_SIZE": tt.least, "J_MAX": tt.most}[e.Name]
+			want, ok := map[string]time.Duration{"MARGIN": tt.least, "MARGIN_MAX": tt.most}[e.Name]
 			if ok && e.Value != shortDuration(want) {
 				t.Errorf("%q: %s is shown as %s", tt.args, e.Name, e.Value)
 			}
@@ -44,7 +44,7 @@ func TestMarginsInForce(t *testing.T) {
 // What a setting means that nobody has set is shown as well.
 func TestDescribeTellsWhatNothingMeans(t *testing.T) {
 	shown := mustParse(t, world{env: map[string]string{"RIOT_TOKEN": "RGAPI-x"}}, "validate").Settings.Describe()
-	for name, want := range map[string]string{"TUNNEL_HOSTS": "static data", "LISTEN_ADDR": "localhost", "HOSTS": "Riot's", "J_MAX": "2s", "STATE_FILE": "-"} {
+	for name, want := range map[string]string{"TUNNEL_HOSTS": "static data", "LISTEN_ADDR": "localhost", "HOSTS": "Riot's", "MARGIN_MAX": "2s", "STATE_FILE": "-"} {
 		for line := range strings.Lines(shown) {
 			if strings.HasPrefix(line, name+" ") && !strings.HasPrefix(strings.TrimSpace(strings.TrimPrefix(line, name)), want+"  ") {
 				t.Errorf("%q, want %q", line, want)

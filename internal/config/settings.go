@@ -43,8 +43,8 @@ type Settings struct {
 	QueueCapacity    int           // calls of one client, budget and priority that may wait for one host and method; 0 = none
 	QueueTotal       int           // calls that may wait in all; 0 = none
 	AdmissionTimeout time.Duration // longest wait for admission; 0 = no bound
-	Margin           time.Duration // ADDITIONAL_WINDOW_SIZE: J of riftrelay.Config
-	MaxMargin        time.Duration // J_MAX, at least Margin
+	Margin           time.Duration // MARGIN
+	MaxMargin        time.Duration // MARGIN_MAX, at least Margin
 	ViolationLimit   int           // own 429s a minute in one scope; 0 = none
 	DefaultAppLimit  string        // "20:1,100:120"
 	Pacing           riftrelay.Pacing

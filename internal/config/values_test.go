@@ -24,7 +24,7 @@ func TestValues(t *testing.T) {
 		{"ADMIN_ADDR", map[string]string{"off": "", "OFF": "", "": "", ":8986": ":8986", "*:8986": ":8986", "[::1]:0": "[::1]:0"}, []string{"127.0.0.1", "8986", "none"}},
 		{"PACING", map[string]string{"balanced": "balanced", "spread": "spread", "Burst": "burst", "0.25": "0.25", "1": "burst", "0": "spread"}, []string{"-0.1", "1.01", "NaN", "Inf", "half", "25%"}},
 		{"ADMISSION_TIMEOUT", map[string]string{"0": "0s", "90": "1m30s", "1m30s": "1m30s", "1.5s": "1.5s"}, []string{"-1", "-1s", "1 s", "5 minutes", "999999999999999999", "1h90"}},
-		{"ADDITIONAL_WINDOW_SIZE", map[string]string{"150ms": "150ms", "1": "1s"}, []string{"-1s", "x"}},
+		{"MARGIN", map[string]string{"150ms": "150ms", "1": "1s"}, []string{"-1s", "x"}},
 		{"ENABLE_PPROF", map[string]string{"YES": "true", "on": "true", "1": "true", "True": "true", "no": "false", "Off": "false", "0": "false"}, []string{"2", "enabled", "ja"}},
 		{"QUEUE_CAPACITY", map[string]string{"0": "0", "5000": "5000"}, []string{"-1", "100,000", "10k"}},
 		{"DEFAULT_APP_RATE_LIMIT", map[string]string{"20:1,100:120": "20:1,100:120", "500:10": "500:10"}, []string{"20", "20/1", "0:1", "20:0", "a:b"}},
@@ -50,7 +50,7 @@ func TestValues(t *testing.T) {
 			s := mustParse(t, w, flagFor(tt.setting)+"="+text).Settings
 			got := map[string]any{
 				"PORT": s.Listen, "LISTEN_ADDR": s.Listen, "ADMIN_ADDR": s.Admin, "PACING": s.Pacing, "ADMISSION_TIMEOUT": s.AdmissionTimeout,
-				"ADDITIONAL_WINDOW_SIZE": s.Margin, "ENABLE_PPROF": s.EnablePprof, "QUEUE_CAPACITY": s.QueueCapacity, "DEFAULT_APP_RATE_LIMIT": s.DefaultAppLimit,
+				"MARGIN": s.Margin, "ENABLE_PPROF": s.EnablePprof, "QUEUE_CAPACITY": s.QueueCapacity, "DEFAULT_APP_RATE_LIMIT": s.DefaultAppLimit,
 				"UNKNOWN_HOSTS": s.ForwardUnknownHosts, "LOG_LEVEL": s.LogLevel, "UPSTREAM_URL": s.UpstreamURL, "UPSTREAM_PROXY": s.UpstreamProxy, "OTEL_EXPORTER_OTLP_ENDPOINT": s.TraceEndpoint,
 				"RATE_HEADERS": s.StripRateHeaders, "TUNNEL_HOSTS": s.TunnelHosts,
 			}[tt.setting]

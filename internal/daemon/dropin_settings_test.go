@@ -18,7 +18,7 @@ func TestSettingsOfTheFirstVersionStart(t *testing.T) {
 		set  string
 		says string
 	}{
-		{"ADDITIONAL_WINDOW_SIZE=0", `ADDITIONAL_WINDOW_SIZE is \"0\": 1ms is used`},
+		{"ADDITIONAL_WINDOW_SIZE=0", `MARGIN is \"0\": 1ms is used`},
 		{"ADDITIONAL_WINDOW_SIZE=0s", "1ms is used"},
 		{"ADDITIONAL_WINDOW_SIZE=500us", "1ms is used"},
 		{"ADDITIONAL_WINDOW_SIZE=999999h", longMargin},

@@ -87,7 +87,7 @@ func (m *Model) head() []string {
 	if s == nil {
 		return []string{first, m.trouble()}
 	}
-	first += "  " + s.At.UTC().Format(time.TimeOnly) + fmt.Sprintf("  pacing %s  J %s", pacing(s.Pacing), s.Margin)
+	first += "  " + s.At.UTC().Format(time.TimeOnly) + fmt.Sprintf("  pacing %s  margin %s", pacing(s.Pacing), s.Margin)
 	if s.Draining {
 		first += "  " + paint(yellow, "draining")
 	}
