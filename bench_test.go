@@ -131,7 +131,7 @@ func limiterWith(tb testing.TB, keys, hosts, methods int) (*riftrelay.Limiter, [
 			r := route.Route{Host: host, Method: m}
 			routes = append(routes, r)
 			for key := range keys {
-				if err := admission(l, r, riftrelay.Options{Key: keyAt(l, key)}); err != nil {
+				if err := admission(l, r, riftrelay.Options{Key: riftrelay.Key{Name: fmt.Sprintf("key%d", key)}}); err != nil {
 					tb.Fatal(err)
 				}
 			}

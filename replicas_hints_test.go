@@ -29,7 +29,7 @@ func TestNewBudgetsOfOthersCostLittle(t *testing.T) {
 		f := newFlock(t, oneLimit("500:10"), lib, time.Millisecond, time.Millisecond)
 		call := func(r *replica, key int, host string) {
 			url := "https://" + host + ".api.riotgames.com/lol/summoner/v4/summoners/by-puuid/p"
-			ctx := riftrelay.WithOptions(t.Context(), riftrelay.Options{Key: keyAt(r.limiter, key)})
+			ctx := riftrelay.WithOptions(t.Context(), riftrelay.Options{Key: riftrelay.Key{Name: lib.Keys[key].Name}})
 			if err := get(ctx, r.client, url); err != nil {
 				t.Fatal(err)
 			}
