@@ -84,6 +84,7 @@ local function room(s, paced)
   local n = free(s)
   if not paced or n == 0 then return n end
   for _, w in ipairs(s.windows) do
+    n = min(n, beside(w))
     local from = max(now, s.till) * 1000
     if w.tat > from - slack then from = w.tat end
     local slots, d = 0, horizon * 1000 - from
@@ -131,8 +132,9 @@ local function nextStart(s, at, paced, most)
 end
 
 -- charge charges n calls that start at.
-local function charge(s, at, due, n)
+local function charge(s, at, due, n, high)
   for _, w in ipairs(s.windows) do
+    if high then w.highs = w.highs + n end
     local tat, left, t = w.tat, n, w.step
     while left > 0 do
       local late = at - tat
@@ -160,8 +162,8 @@ local function grant(i, class, paced, most)
     at, n = nextStart(s, at, paced, n)
     if at > horizon * 1000 then break end
     local due = ceil(at / 1000) + dueAfter
-    charge(app, at, due, n)
-    charge(s, at, due, n)
+    charge(app, at, due, n, class == HIGH)
+    charge(s, at, due, n, class == HIGH)
     me[class], me[SERVED] = me[class] - n, me[SERVED] + n
     seat[class], seat[SERVED] = seat[class] - n, seat[SERVED] + n
     grants[ngrants + 1], grants[ngrants + 2], grants[ngrants + 3] = i - 1, class - NORMAL, at - now * 1000

@@ -13,7 +13,7 @@ import (
 // all layouts.
 const (
 	firstLayout = 1 // whose names have no suffix
-	thisLayout  = 3 // with what Riot's counts tell of others; before it, 2 had the server's run in the ledger, and methods by their shared names
+	thisLayout  = 4 // with recent calls of high priority; before it, 3 had what Riot's counts tell of others, 2 the server's run in the ledger, and methods by their shared names
 )
 
 // layoutLasts is how long a layout is reckoned with after its last replica was

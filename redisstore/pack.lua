@@ -35,6 +35,6 @@ end
 
 -- The formats: of the ledger, a scope, one of its windows, a count that is too
 -- large for a byte, a seat, and a mark of a merge.
-local LEDGER, SCOPE, WINDOW, LARGE, SEAT, MARK = '>dddddHc0', '>dddddddddddd', '>dddddddddddddddddddddd', '>dd', '>Hc0ddddd', '>ddd'
+local LEDGER, SCOPE, WINDOW, LARGE, SEAT, MARK = '>dddddHc0', '>dddddddddddd', '>ddddddddddddddddddddddddd', '>dd', '>Hc0ddddd', '>ddd'
 
 local function quo(a, b) return floor(a / b) end -- of what is not negative

@@ -42,8 +42,8 @@ local function readScope(head, text, now)
     level = level, levelBy = levelBy, windows = {}, seats = {},
   }
   for i = 1, nwindows do
-    local n, length, born, tat, granted, seen, place, last, counted, since, calls, over, start, h, n1, o1, z1, l1, n2, o2, z2, l2
-    n, length, born, tat, granted, seen, place, last, counted, since, calls, over, start, h, n1, o1, z1, l1, n2, o2, z2, l2, p = unpackFrom(WINDOW, head, p)
+    local n, length, born, tat, granted, seen, place, last, counted, since, calls, over, start, period, highs, before, h, n1, o1, z1, l1, n2, o2, z2, l2
+    n, length, born, tat, granted, seen, place, last, counted, since, calls, over, start, period, highs, before, h, n1, o1, z1, l1, n2, o2, z2, l2, p = unpackFrom(WINDOW, head, p)
     local large1, large2
     large1, p = readLarge(l1, head, p)
     large2, p = readLarge(l2, head, p)
@@ -52,6 +52,7 @@ local function readScope(head, text, now)
     s.windows[i] = {
       n = n, w = length, born = born, tat = tat, granted = granted, width = width,
       seen = seen, place = place, last = last, counted = counted, since = since, calls = calls, over = over, start = start,
+      period = period, highs = highs, before = before, kept = 0,
       own = slots(n1, h, text, o1, z1, large1, gone), others = slots(n2, h, text, o2, z2, large2, gone),
       cap = 0, step = 0, burst = 0, left = 0, spared = 0, held = 0, -- all at once: growing costs
     }
@@ -101,7 +102,7 @@ local function writeScope(s, new)
     n1, o1, z1, l1 = begun(own, o1, z1)
     n2, o2, z2, l2 = begun(others, o2, z2)
     k = k + 1
-    out[k] = pack(WINDOW, w.n, w.w, w.born, w.tat, w.granted, w.seen, w.place, w.last, w.counted, w.since, w.calls, w.over, w.start, own.h, n1, o1, z1, l1, n2, o2, z2, l2)
+    out[k] = pack(WINDOW, w.n, w.w, w.born, w.tat, w.granted, w.seen, w.place, w.last, w.counted, w.since, w.calls, w.over, w.start, w.period, w.highs, w.before, own.h, n1, o1, z1, l1, n2, o2, z2, l2)
     if l1 + l2 > 0 then
       for _, x in ipairs({own, others}) do
         for i, v in pairs(x.large) do
@@ -142,7 +143,7 @@ local marks -- what "g" is to be, if it changes
 
 -- The ledger: version of this layout, epoch, now, credit, when the key expires, and
 -- the server's run. What another version has written is left alone until it expires.
-local VERSION = 3
+local VERSION = 4
 local fresh, ledger = not stored[1], {VERSION, raw, raw, 0, 0, ''}
 if not fresh then
   local read, version = pcall(unpackFrom, '>d', stored[1], 1)

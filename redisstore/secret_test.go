@@ -20,7 +20,7 @@ func TestNothingSecretIsStored(t *testing.T) {
 	c := redis.NewClient(&redis.Options{Addr: server.Addr, ReadTimeout: time.Minute})
 	defer c.Close()
 	ctx := t.Context()
-	names := regexp.MustCompile(`^riftrelay:\{(rr|([0-9a-f]{16})?\|host[01])\}(:3)?(:probe)?$`)
+	names := regexp.MustCompile(`^riftrelay:\{(rr|([0-9a-f]{16})?\|host[01])\}(:4)?(:probe)?$`)
 	fields := regexp.MustCompile(`^([laA]|[mM]/lol/m[0-2]/v4/\{\}|g|rreplica-[0-3]|kkey[0-2](/disabled)?|probe)$`)
 	keys, err := c.Keys(ctx, "*").Result()
 	if err != nil {
@@ -86,8 +86,8 @@ func onlyNumbers(kind byte, value string) error {
 			return r.err
 		}
 		for range int(head[10]) {
-			if w := r.numbers(22); r.err == nil {
-				r.numbers(2 * int(w[17]+w[21]))
+			if w := r.numbers(25); r.err == nil {
+				r.numbers(2 * int(w[20]+w[24]))
 			}
 		}
 		for range int(head[11]) {

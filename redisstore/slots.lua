@@ -142,6 +142,7 @@ local function newWindow(n, length, born)
   return {
     n = n, w = length, born = born, tat = 0, granted = 0, width = width,
     seen = 0, place = 0, last = 0, counted = 0, since = 0, calls = 0, over = 0, start = 0,
+    period = 0, highs = 0, before = 0, kept = 0,
     own = slots(0, h, '', 0, 0, NONE, h), others = slots(0, h, '', 0, 0, NONE, h),
     cap = 0, step = 0, burst = 0, left = 0, spared = 0, held = 0,
   }
@@ -160,16 +161,30 @@ local function awaited(w, now) return w.granted > w.place and now < w.start + 15
 
 local function scouted(w, now) return calm(w, now) and w.since > 0 and w.start >= w.since + w.w and awaited(w, now) end
 
+-- keep works out how many slots normal calls leave free: memstore/kept.go.
+local function keep(w, now, reserve)
+  local p = quo(now, w.w)
+  if p > w.period then
+    w.before, w.highs, w.period = p == w.period + 1 and w.highs or 0, 0, p
+  end
+  w.kept = max(0, min(quo(w.cap, 50), quo(w.highs + w.before + 39, 40), w.cap - 1 - reserve))
+end
+
+-- beside gives how many more charges of normal calls fit.
+local function beside(w) return min(w.left, w.spared - w.kept) - w.own.n end
+
 local function prepare(w, now, level, share)
   w.cap, w.step, w.held = cap(w, level), step(w, level), 0
   w.spared, w.burst = w.cap - w.others.n, ceil(share * w.cap)
   w.left = w.spared
+  keep(w, now, 0)
   if not calm(w, now) then return end
   local reserve = 0
   if w.over > 0 then
     local x = max(0, w.calls / w.over) / 1000 * min(now - w.counted, w.w)
     reserve = min(w.cap - 1, ceil(x + 2 * sqrt(x)))
   end
+  keep(w, now, reserve)
   w.burst = 0
   if awaited(w, now) then
     w.spared = w.spared - reserve

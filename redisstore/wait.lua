@@ -32,6 +32,13 @@ local function freed(w, n)
   return t
 end
 
+-- leaves gives when n charges of normal calls fit: memstore/kept.go.
+local function leaves(w, n)
+  local t = freed(w, n)
+  if w.kept > 0 then t = max(t, min(spent(w, n - (w.spared - w.kept - w.own.n)), (w.period + 1) * w.w)) end
+  return t
+end
+
 -- The kinds of wait: charges 1, pace 2, stop 3, alone 4, share 5.
 local half = floor((horizon - now) / 2)
 
@@ -54,8 +61,8 @@ local function blocked(s, me, class)
   if s.till > horizon then at, why = s.till, 3 end
   if s.solo == 1 and s.soloBy > at then at, why = s.soloBy, 4 end
   for _, w in ipairs(s.windows) do
-    if w.left - w.own.n < 1 then
-      local t = freed(w, 1 + first)
+    if (paced and beside(w) or w.left - w.own.n) < 1 then
+      local t = (paced and leaves or freed)(w, 1 + first)
       if t > at then at, why = t, 1 end
     end
     if paced and w.own.n >= w.burst then

@@ -168,6 +168,11 @@ func (p *play) ask(replica int, method string, n int, high, ahead bool) {
 		}
 	})
 	p.logf("r%d wants %d %s, high %v: %d granted, %+v", replica, n, method, high, len(r.Grants), r.Waits)
+	if !high {
+		room -= p.model.kept(now, method)
+	} else if len(r.Grants) > 0 {
+		p.model.urgent(now, method)
+	}
 	if p.replicas == 1 && p.burst == 1 && len(r.Grants) < min(n, room) {
 		p.Errorf("%v: %d of %d calls of %s granted, the model allows %d; %+v", now, len(r.Grants), n, method, room, r.Waits)
 	}

@@ -34,7 +34,8 @@ type modelScope struct {
 	until  time.Duration // end of the stop
 	since  time.Duration // of the last stop
 	solo   bool
-	alone  *Call // that went alone, if its outcome is waited for
+	alone  *Call         // that went alone, if its outcome is waited for
+	urgent time.Duration // when the latest call of high priority was granted
 }
 
 // NewModel makes a model that knows no scope.
@@ -113,6 +114,26 @@ func (m *Model) Room(now time.Duration, method string) int {
 		}
 	}
 	return max(0, room)
+}
+
+// urgent notes that calls of high priority were granted.
+func (m *Model) urgent(now time.Duration, method string) {
+	for _, s := range m.of(method) {
+		s.urgent = now
+	}
+}
+
+// kept returns how many slots normal calls may leave free for those of high
+// priority: two in a hundred of a window, for two windows after the latest one.
+func (m *Model) kept(now time.Duration, method string) (most int) {
+	for _, s := range m.of(method) {
+		for _, q := range s.quotas {
+			if s.urgent > 0 && now < s.urgent+2*q.W {
+				most = max(most, q.N/50)
+			}
+		}
+	}
+	return most
 }
 
 // rounding is by how much a store's whole milliseconds may differ from the time:

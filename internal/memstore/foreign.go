@@ -54,10 +54,12 @@ func (w *storeWindow) reserve(now millis, level int) int {
 func (w *storeWindow) prepare(now millis, level int, share float64) {
 	w.spared, w.burst, w.held = w.limit(level)-w.others.n, int(math.Ceil(share*float64(w.limit(level)))), 0
 	w.left = w.spared
+	w.keep(now, level, 0)
 	if !w.calm(now) {
 		return
 	}
 	reserve := w.reserve(now, level)
+	w.keep(now, level, reserve)
 	w.burst = 0
 	if w.awaited(now) { // a reserve that grows while nothing goes would hold for good
 		w.spared -= reserve

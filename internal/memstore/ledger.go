@@ -252,8 +252,8 @@ func (a *asking) grant(i, class int, paced bool) bool {
 		return false
 	}
 	due := ceilMillis(at) + a.due
-	app.grant(at, due, a.slack)
-	method.grant(at, due, a.slack)
+	app.grant(at, due, a.slack, class == classHigh)
+	method.grant(at, due, a.slack, class == classHigh)
 	for _, seat := range [...]*seat{a.app, a.seats[i]} {
 		seat.want[class]--
 		seat.served++

@@ -81,10 +81,11 @@ func (s *storeScope) free(now, horizon millis) int {
 	return max(0, n)
 }
 
-// room is free, with pacing.
+// room is free, with pacing, and beside what is kept for high priority.
 func (s *storeScope) room(now, horizon millis, slack micros) int {
 	n := s.free(now, horizon)
 	for _, w := range s.windows {
+		n = min(n, w.beside())
 		from := max(now, s.until) * 1000
 		if w.tat > from-slack {
 			from = w.tat // on schedule, or ahead of it
@@ -113,8 +114,11 @@ func (s *storeScope) next(at micros, paced bool) micros {
 }
 
 // grant charges a call that starts at.
-func (s *storeScope) grant(at micros, due millis, slack micros) {
+func (s *storeScope) grant(at micros, due millis, slack micros, high bool) {
 	for _, w := range s.windows {
+		if high {
+			w.urgent.now++
+		}
 		w.grant(at, due, slack, s.level)
 	}
 	if s.solo {

@@ -65,8 +65,12 @@ func (s *storeScope) blocked(now, horizon millis, ahead int, paced bool) (millis
 		at, why = s.soloBy, limit.WaitAlone
 	}
 	for _, w := range s.windows {
-		if w.free() < 1 {
-			if t := w.freed(now, 1+ahead); t > at {
+		open, freed := w.free, w.freed
+		if paced {
+			open, freed = w.beside, w.leaves
+		}
+		if open() < 1 {
+			if t := freed(now, 1+ahead); t > at {
 				at, why = t, limit.WaitCharges
 			}
 		}

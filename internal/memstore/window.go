@@ -25,9 +25,11 @@ type storeWindow struct {
 	own     slots
 	others  slots // of others on the same key
 	storeForeign
+	urgent storeUrgent
 
 	// By prepare:
 	left, spared int
+	kept         int // slots that normal calls leave free
 	held         millis
 	burst        int // how many charges the window may hold before calls are paced
 }
