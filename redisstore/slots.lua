@@ -170,7 +170,7 @@ local function keep(w, now, reserve)
   w.kept = max(0, min(quo(w.cap, 50), quo(w.highs + w.before + 39, 40), w.cap - 1 - reserve))
 end
 
--- beside gives how many more charges of normal calls fit.
+-- beside returns how many more charges of normal calls fit.
 local function beside(w) return min(w.left, w.spared - w.kept) - w.own.n end
 
 local function prepare(w, now, level, share)

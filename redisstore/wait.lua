@@ -32,7 +32,7 @@ local function freed(w, n)
   return t
 end
 
--- leaves gives when n charges of normal calls fit: memstore/kept.go.
+-- leaves returns when n charges of normal calls fit: memstore/kept.go.
 local function leaves(w, n)
   local t = freed(w, n)
   if w.kept > 0 then t = max(t, min(spent(w, n - (w.spared - w.kept - w.own.n)), (w.period + 1) * w.w)) end

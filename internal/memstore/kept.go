@@ -33,10 +33,10 @@ func (w *storeWindow) keep(now millis, level, reserve int) {
 	w.kept = max(0, min(n/storeKeptPart, (w.urgent.now+w.urgent.before+storeKeptFor-1)/storeKeptFor, n-1-reserve))
 }
 
-// beside gives how many more charges of normal calls fit.
+// beside returns how many more charges of normal calls fit.
 func (w *storeWindow) beside() int { return min(w.left, w.spared-w.kept) - w.own.n }
 
-// leaves gives when n charges of normal calls fit that don't now: beside the slots
+// leaves returns when n charges of normal calls fit that don't now: beside the slots
 // kept free, or without them when they may be fewer.
 func (w *storeWindow) leaves(now millis, n int) millis {
 	at := w.freed(now, n)
