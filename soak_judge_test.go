@@ -140,8 +140,8 @@ func (s *soak) stranger() {
 	call()
 }
 
-// step changes the delay. The way up never varies by more than the margin, be it
-// by steps or by chance.
+// step changes the delay. Steps and chance together never vary the way up by more
+// than the margin.
 func (s *soak) step() {
 	s.up = s.between(0, soakMargin-s.upSpread+1)
 	s.down = s.between(0, 300*time.Millisecond)
