@@ -106,8 +106,8 @@ func TestConnectionEndsAtAnEdgeProxy(t *testing.T) {
 // TestAnswersAfterLongThinking has Riot take 0.5 to 3 s for each answer, on a way
 // of 20 ms there and back: a slow answer is no slow way.
 func TestAnswersAfterLongThinking(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 9))
-	thinking := riotsim.Latency{Of: func(uint64) (up, down time.Duration) {
+	thinking := riotsim.Latency{Of: func(n uint64) (up, down time.Duration) {
+		r := rand.New(rand.NewPCG(n, 9)) // of the call alone: many ask at once
 		return 10 * time.Millisecond, 510*time.Millisecond + time.Duration(r.Int64N(int64(2500*time.Millisecond)))
 	}}
 	for _, set := range limitSets[:2] {
