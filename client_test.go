@@ -2,7 +2,10 @@ package riftrelay_test
 
 import (
 	"context"
+	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,6 +49,39 @@ func TestOptionsMerge(t *testing.T) {
 	}
 	if got := riftrelay.OptionsFrom(t.Context()); got != (riftrelay.Options{}) {
 		t.Errorf("options of nothing: %+v", got)
+	}
+}
+
+// An http.Client closes the idle connections of its transport, and so of ours.
+func TestIdleConnectionsAreClosed(t *testing.T) {
+	closed := make(chan bool, 1)
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "{}") }))
+	srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateClosed {
+			closed <- true
+		}
+	}
+	srv.Start()
+	defer srv.Close()
+	l, err := riftrelay.New(riftrelay.Config{Keys: []riftrelay.Key{{Value: oneKey}}, Table: table})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	client := &http.Client{Transport: &riftrelay.Transport{Limiter: l, Upstream: srv.URL}}
+	if _, _, err := call(t.Context(), client, http.MethodGet, status, ""); err != nil { // reads the body
+		t.Fatal(err)
+	}
+	select {
+	case <-closed:
+		t.Fatal("the connection isn't kept")
+	case <-time.After(50 * time.Millisecond):
+	}
+	client.CloseIdleConnections()
+	select {
+	case <-closed:
+	case <-time.After(10 * time.Second):
+		t.Error("the connection stays open")
 	}
 }
 

@@ -91,6 +91,15 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
+// CloseIdleConnections closes the connections to Riot that carry no call, as
+// http.Client.CloseIdleConnections expects of a transport.
+func (t *Transport) CloseIdleConnections() {
+	t.once.Do(t.init)
+	if base, ok := t.base.(interface{ CloseIdleConnections() }); ok {
+		base.CloseIdleConnections()
+	}
+}
+
 // DefaultUpstream is Riot's API.
 const DefaultUpstream = "https://{host}" + riotDomain
 
