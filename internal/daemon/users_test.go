@@ -114,12 +114,15 @@ func TestFiveHundredCallsComeBackApart(t *testing.T) {
 	})
 	leave()
 	all.Wait()
+	// Half of a window's 100 calls go at once when it opens, and two are spread over
+	// each 2.4 s of the rest: so many may well come back in the same second.
+	const room = 50 + 2
 	most := 0
 	for _, n := range times {
 		most = max(most, n)
 	}
 	t.Logf("%d served, %d refused, %d times told, the most common one %d times", served, refused, len(times), most)
-	if most >= 50 {
+	if most > room {
 		t.Errorf("%d of %d refused calls got the same Retry-After: %v", most, refused, times)
 	}
 	p.stop(t)
