@@ -12,7 +12,7 @@ const { RELAY_ADMIN, RELAY_FRONT, CONTROL, TOKEN, SHOTS } = process.env;
 const dir = mkdtempSync(join(tmpdir(), "riftrelay-page-"));
 const { browser, context, problems, quiet } = await open(RELAY_ADMIN);
 const page = await context.newPage();
-page.setDefaultTimeout(20_000);
+page.setDefaultTimeout(30_000);
 const control = (path) => fetch(CONTROL + path, { method: "POST" }).then((r) => assert.equal(r.status, 200, path));
 const live = (state) => page.waitForSelector(`#live[data-state=${state}]`);
 
